@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from alloykit.finished_runs.run import Run
+from alloykit.methods.defaults import AMALGAMATION
 from alloykit.recipe.models import Recipe
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.from_arguments import (
@@ -28,7 +29,7 @@ def amalgamate(
     teachers: Teachers,
     texts: TextsLike,
     student: Student | None = None,
-    method: MethodLike = "alloy",
+    method: MethodLike = AMALGAMATION,
     *,
     output: str | Path,
     evaluate: TextsLike | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from alloykit.finished_runs.run import Run
+from alloykit.methods.defaults import DISTILLATION
 from alloykit.recipe.models import DistillRecipe
 from alloykit.stages.distillation import distill_recipe
 from alloykit.stages.from_arguments import (
@@ -28,7 +29,7 @@ def distill(
     teachers: Teachers,
     texts: TextsLike,
     student: Student | None = None,
-    method: MethodLike = "mt_bert",
+    method: MethodLike = DISTILLATION,
     *,
     output: str | Path,
     evaluate: TextsLike | None = None,

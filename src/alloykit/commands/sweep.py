@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from alloykit.errors import AlloyError
+from alloykit.methods.defaults import AMALGAMATION
 from alloykit.names import shown
 from alloykit.recipe.models import Recipe
 from alloykit.stages.from_arguments import (
@@ -29,7 +30,7 @@ def sweep(
     teachers: Teachers,
     texts: TextsLike,
     student: Student | None = None,
-    method: MethodLike = "alloy",
+    method: MethodLike = AMALGAMATION,
     *,
     output: str | Path,
     evaluate: TextsLike | None = None,

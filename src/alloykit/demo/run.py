@@ -19,6 +19,7 @@ from alloykit.escape import visible
 from alloykit.evaluation.score_table import score_table
 from alloykit.files import write_atomic
 from alloykit.finished_runs.run import Run
+from alloykit.methods.defaults import AMALGAMATION
 from alloykit.models.location import BUNDLED
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.run_folder.output_folder import refuse_others
@@ -131,7 +132,7 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
         "teachers": [str(output / "teachers" / team) for team in TEAMS],
         "texts": str(texts),
         "student": STUDENT,
-        "method": "alloy",
+        "method": AMALGAMATION,
         "training": STUDENT_TRAINING,
         "evaluate": {"data": {"path": str(test), "label": "label"}},
         "report": {"show_texts": True},

@@ -24,6 +24,7 @@ from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods import registry
+from alloykit.methods.defaults import AMALGAMATION, DISTILLATION
 from alloykit.models.long_texts import LongTexts
 from alloykit.recipe.overrides import override
 from alloykit.recipe.problems import explain, listed
@@ -179,7 +180,7 @@ class _TeachersAndTexts(RecipeBlock):
     """How the language model writes texts, with `texts: generate`."""
     student: StudentSpec | None = None
     """The encoder from which the student starts. Methods without a student need none."""
-    method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
+    method: dict[str, Any] = Field({"name": AMALGAMATION}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
     labels: LabelOptions = LabelOptions()
     """How labels of different teachers are joined."""
@@ -315,7 +316,7 @@ class DistillRecipe(Recipe):
     """For `distill`: one student from teachers with the same labels, and labelled texts."""
 
     kind: ClassVar[str] = "distill"
-    method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
+    method: dict[str, Any] = Field({"name": DISTILLATION}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
 
 

@@ -11,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from alloykit.blocks import Block
 from alloykit.data import TextsOptions
+from alloykit.methods.defaults import AMALGAMATION
 from alloykit.methods.registry import create
 from alloykit.recipe.models import (
     DataBlock,
@@ -38,7 +39,7 @@ class Question(Block):
 
     teachers: list[AnyTeacher] = Field(min_length=1)
     """The teachers of this question: folders or hub ids of fine-tuned classifiers, or blocks of other kinds of teachers."""
-    method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
+    method: dict[str, Any] = Field({"name": AMALGAMATION}, validate_default=True)
     """A method's name, or `{name: …}` with its options. Its loss must read only the student's answers, with one phase of training."""
     labels: LabelOptions = LabelOptions()
     """How labels of different teachers are joined."""

@@ -19,6 +19,7 @@ from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.labels import LabelSpace
 from alloykit.methods.capabilities import require_gives
+from alloykit.methods.defaults import AMALGAMATION
 from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require, require_few_labels
@@ -311,7 +312,7 @@ def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method
             raise AlloyError(
                 expected=f"`long_texts: head` of {who}, because method '{method.name}' compares the states of tokens",
                 got=long_texts,
-                hint="Set it to head, or take a method that compares no states of tokens, such as alloy.",
+                hint=f"Set it to head, or take a method that compares no states of tokens, such as {AMALGAMATION}.",
             )
 
 

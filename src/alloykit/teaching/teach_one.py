@@ -9,6 +9,7 @@ from typing import Any
 from alloykit.data import Texts
 from alloykit.files import write_json
 from alloykit.labels import LabelSpace
+from alloykit.methods.defaults import TEACHING
 from alloykit.methods.protocol import Context
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
@@ -51,7 +52,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     device = pick_device(recipe.device)
     with tracking(options.report_to, folder, device) as tracker:
         fitted = train(
-            model, collator, create("supervised"), Context(space), split.examples, split.checks, options,
+            model, collator, create(TEACHING), Context(space), split.examples, split.checks, options,
             folder / "training", check_collator=check_collator, device=device, tracker=tracker,
         )  # fmt: skip
     accuracy = split.accuracy(Predictor(model, tokenizer, options.max_length), space)
