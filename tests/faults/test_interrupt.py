@@ -49,7 +49,11 @@ def test_afterwards_all_is_as_before() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_end_a_command_as_ctrl_c_does(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "app", lambda **_: os.kill(os.getpid(), number))
-    found = run_here("methods")
+    before = signal.signal(number, signal.SIG_DFL)  # with `nohup make test`, SIGHUP is ignored
+    try:
+        found = run_here("methods")
+    finally:
+        signal.signal(number, before)
     assert (found.code, found.err) == (128 + number, "stopped. Run the same command again to go on.\n")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 
+from alloykit.errors import AlloyError
 from alloykit.serving.predictor import Predictor
 
 
@@ -24,11 +25,17 @@ def test_a_byte_order_mark_in_the_json_files(tmp_path: Path) -> None:
 
 def test_spaces_around_labels(tmp_path: Path) -> None:
     folder = tiny.classifier(tmp_path / "model", ("bug", "login"), "bert")
+    name_labels(folder, " bug ", "login\n")
+    assert labels_of(folder) == ("bug", "login")
+    name_labels(folder, "a", "a ")
+    with pytest.raises(AlloyError, match="got 'a' more than once"):
+        labels_of(folder)
+
+
+def name_labels(folder: Path, *labels: str) -> None:
     config = json.loads((folder / "config.json").read_text())
-    for labels, found in (((" bug ", "login\n"), ("bug", "login")), (("a", "a "), ("a", "a "))):
-        config |= {"id2label": dict(enumerate(labels)), "label2id": {label: i for i, label in enumerate(labels)}}
-        (folder / "config.json").write_text(json.dumps(config))
-        assert labels_of(folder) == found
+    config |= {"id2label": dict(enumerate(labels)), "label2id": {label: i for i, label in enumerate(labels)}}
+    (folder / "config.json").write_text(json.dumps(config))
 
 
 def test_a_tokenizer_that_leaves_no_room_for_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -293,11 +293,7 @@ def _labels(id2label: Any, label2id: Any, model: str) -> dict[str, str]:
             f"`id2label: {ascii(id2label)[:100]}`",
             'a name for each label, {"0": "bug", "1": "login"}',
         )
-    texts = [str(name) for name in names]
-    stripped = [name.strip() for name in texts]  # as the labels of teachers and of texts are
-    return dict(
-        zip(map(str, range(len(texts))), stripped if len(set(stripped)) == len(set(texts)) else texts, strict=True)
-    )
+    return {str(i): str(name).strip() for i, name in enumerate(names)}  # as the labels of teachers and of texts are
 
 
 def _check_weights_name(name: Any, folder: Path, model: str) -> None:
