@@ -124,6 +124,7 @@ def test_a_damaged_file_is_never_finished_and_the_files_before_it_are(
         call("predict", models["billing"], folder, "--to", to).refused("b.csv", "line 12")
         assert [path.name for path in to.iterdir()] == ["a.txt.parquet"]
     (folder / "b.csv").unlink()
+    monkeypatch.setattr(module, "ROWS", 3_000)
     (folder / "b.csv.gz").write_bytes(gzip.compress("".join(f"{n}\n" for n in range(9_000)).encode())[:-2_000])
     call("predict", models["billing"], folder / "b.csv.gz", "--to", to, "--text", "0").refused("b.csv.gz")
     assert [path.name for path in to.iterdir()] == ["a.txt.parquet"]

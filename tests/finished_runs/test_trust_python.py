@@ -31,6 +31,7 @@ def run(tmp_path: Path, models: dict[str, Path], monkeypatch: pytest.MonkeyPatch
     return made.folder
 
 
+@pytest.mark.slow
 def test_suggest_and_update_have_the_flag(run: Path, tmp_path: Path, call: Call) -> None:
     more = write_csv(tmp_path / "more.csv", [(text,) for text in tiny.texts(8, seed=3)])
     for command in (("suggest", run, "--output", tmp_path / "a.csv"), ("update", run, "--add-texts", more)):

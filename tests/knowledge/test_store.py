@@ -138,7 +138,9 @@ def change(path: Path, **values: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | values))
 
 
-@pytest.mark.parametrize("what", ["weights", "tokenizer", "config", "tokenizer_settings"])
+@pytest.mark.parametrize(
+    "what", some_quick(["weights", "tokenizer", "config", "tokenizer_settings"], "config", "tokenizer_settings")
+)
 def test_another_teacher_of_the_same_name_is_refused(what: str, billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path / "k", [billing])
     before = files(tmp_path / "k")

@@ -21,7 +21,10 @@ def test_the_most_confident_teacher_does_not_get_every_text() -> None:
     assert alloy > 0.95
 
 
-@pytest.mark.parametrize("counts", [(250, 250, 50, 50), (50, 50, 250, 250), (400, 400, 20, 20), (20, 20, 400, 400)])
+@pytest.mark.parametrize(
+    "counts",
+    some_quick([(250, 250, 50, 50), (50, 50, 250, 250), (400, 400, 20, 20), (20, 20, 400, 400)], (20, 20, 400, 400)),
+)
 def test_skewed_pools(counts: tuple[int, ...]) -> None:
     pool = Pool(counts)
     owner, _, notes = routed("alloy", pool)
@@ -58,7 +61,9 @@ def test_a_label_that_is_taken_for_foreign_is_learned_all_the_same() -> None:
     assert "Without the background, " in notes["warnings"][0]
 
 
-@pytest.mark.parametrize("counts", [(100, 100, 100, 100), (250, 250, 50, 50), (400, 100, 40, 20)])
+@pytest.mark.parametrize(
+    "counts", some_quick([(100, 100, 100, 100), (250, 250, 50, 50), (400, 100, 40, 20)], (400, 100, 40, 20))
+)
 def test_a_pool_without_foreign_texts_has_no_background(counts: tuple[int, ...]) -> None:
     notes = routed("alloy", Pool(counts))[2]
     assert notes["background"] is None
@@ -76,7 +81,7 @@ def test_a_background_that_leaves_too_few_texts_is_not_used_and_the_run_says_so(
     assert routed({"name": "alloy", "min_texts": 30}, pool)[2]["background"] == pytest.approx(240 / 336, abs=0.05)
 
 
-@pytest.mark.parametrize("order", ["shuffled", "a c a c … b d b d …", "a b c d …"])
+@pytest.mark.parametrize("order", some_quick(["shuffled", "a c a c … b d b d …", "a b c d …"], "a c a c … b d b d …"))
 @pytest.mark.parametrize("encoder", ["alike", None])
 def test_the_order_of_the_texts_does_not_matter(order: str, encoder: Literal["alike"] | None) -> None:
     """Labels that alternate: every second text has the same label, or a label of the same teacher."""

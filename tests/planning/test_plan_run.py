@@ -94,6 +94,7 @@ def test_plan_and_sweep_take_the_arguments_of_amalgamate(models: dict[str, Path]
     assert Path(alloykit.sweep(**given)).is_dir()
 
 
+@pytest.mark.slow
 def test_a_recipe_of_distill_without_a_method_gets_a_hint(models: dict[str, Path], tmp_path: Path, call: Call) -> None:
     """Its default is another one there. Only the command says which of the two a recipe is for."""
     rows = [(text, "refund") for text in tiny.texts(12)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tiny
 import torch
+from some_quick import some_quick
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
@@ -20,7 +21,7 @@ BEFORE = LabelSpace.union([["bug", "login", "refund"]])
 AFTER = LabelSpace.union([["refund", "late"], ["bug", "late"]])
 
 
-@pytest.mark.parametrize("kind", ["bert", "roberta", "modernbert", "pooled"])
+@pytest.mark.parametrize("kind", some_quick(["bert", "roberta", "modernbert", "pooled"], "bert", "pooled"))
 def test_weights_are_copied_and_rows_go_by_name(kind: str, tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "encoder", "bert" if kind == "pooled" else kind)
     spec = StudentSpec(model=str(folder), layers=2, head="pooled" if kind == "pooled" else "plain")
