@@ -96,6 +96,7 @@ def test_a_data_set_of_datasets(models: dict[str, Path], tmp_path: Path) -> None
     assert supervised.metrics["method"] == {"name": "supervised"}
 
 
+@pytest.mark.slow
 def test_a_run_from_python_is_a_run_for_the_command(models: dict[str, Path], tmp_path: Path) -> None:
     run = alloykit.amalgamate(**arguments(models, tmp_path / "run", method="vanilla_kd"))
     texts = tmp_path / "texts.txt"

@@ -61,6 +61,7 @@ def test_labels_go_there_and_back(package: Path) -> None:
     exec(compile((package / "labels.py").read_text(encoding="utf-8"), "labels.py", "exec"), {})
 
 
+@pytest.mark.slow
 def test_its_recipe_runs(package: Path, models: dict[str, Path], tmp_path: Path) -> None:
     assert methods()["sharp_mean"].title
     values = yaml.safe_load((package / "recipe.yaml").read_text(encoding="utf-8"))

@@ -26,6 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_recipe_runs_as_it_stands(models: dict[str, Path], here: Path, call: Call) -> None:
     teachers = ("--teacher", models["billing"], "--teacher", models["delivery"])
     result = call("init", *teachers, "--texts", "tickets.csv")

@@ -75,6 +75,7 @@ def test_another_recipe_in_the_same_output_is_refused(name: str, made: Recipe, t
     assert files_of(tmp_path / "run") == before
 
 
+@pytest.mark.slow
 def test_settings_that_change_no_result_are_not_another_recipe(made: Recipe, tmp_path: Path, call: Call) -> None:
     weights = tmp_path / "run" / "student" / "model.safetensors"
     before = files_of(weights.parent)[weights.name]

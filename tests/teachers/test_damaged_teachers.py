@@ -105,6 +105,7 @@ def test_columns_twice_pipes_and_rows_of_no_text(tmp_path: Path) -> None:
         read(tmp_path / "two", labels=LABELS)
 
 
+@pytest.mark.slow
 def test_many_labels_are_refused_or_take_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"text": f"t{n}", "said": f"l{n}"}) + "\n" for n in range(10_001)))
