@@ -89,6 +89,7 @@ def test_overrides_change_the_plan(recipe: dict[str, object], tmp_path: Path, ca
     assert yaml.safe_load(path.read_text()) == recipe
 
 
+@pytest.mark.slow
 def test_quiet_prints_results_only(recipe: dict[str, object], tmp_path: Path, call: Call) -> None:
     path = write_recipe(tmp_path, recipe | {"method": "ensemble", "student": None})
     for given in (("-q", "amalgamate", path), ("amalgamate", path, "--quiet")):

@@ -94,6 +94,7 @@ def test_outputs_and_texts_go_only_where_they_are_asked_for(hub: Hub, run: Path,
     call("push", run, NAME, "--dry-run", "--with-cache").refused("--with-cache", "the teachers' outputs")
 
 
+@pytest.mark.slow
 def test_a_second_push_replaces_the_first(hub: Hub, run: Path, call: Call) -> None:
     hub.repositories[NAME] = there = Repository(private=False)
     there.branches["main"] = {"onnx/model.onnx": b"of another student", "notes.txt": b"mine"}
@@ -142,6 +143,7 @@ def test_a_folder_without_a_student(run: Path, call: Call, tmp_path: Path) -> No
     call("push", run, NAME, "--dry-run").refused("a finished run with a student")
 
 
+@pytest.mark.slow
 def test_killed_between_weights_and_commit_nothing_is_half_there(hub: Hub, run: Path, call: Call) -> None:
     def kill(path: str) -> int | None:
         if "/commit/" not in path:

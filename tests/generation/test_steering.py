@@ -230,6 +230,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return seen
 
 
+@pytest.mark.slow
 def test_each_batch_draws_one_of_several_settings(
     folder: Path, teacher: HuggingFaceTeacher, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def test_parts_in_any_order_are_the_single_sweep(
     assert len(read(store, ["billing", "delivery"], passes=4)) == 40
 
 
+@pytest.mark.slow
 def test_more_parts_than_shards(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path / "single", [billing])  # 40 texts in shards of 16 are 3 shards
     for i in range(4):

@@ -149,6 +149,7 @@ def test_a_long_text_is_cut(tokenizers, name) -> None:
     assert spans_of(tokenizer, [text], None, 32)[0].ids == tuple(full(tokenizer, text, None, 32)["input_ids"])
 
 
+@pytest.mark.slow
 def test_of_a_pair_the_other_text_decides_how_much_is_kept(tokenizers) -> None:
     tokenizer, text = tokenizers["WordPiece"], long_text(1, 3_000)
     tokenizer.truncation_side = "right"

@@ -110,6 +110,7 @@ def test_everything_that_is_wrong_is_said_at_once(recipe: dict[str, Any], tmp_pa
     assert any(line.startswith("teacher billing: 3 labels") for line in lines)
 
 
+@pytest.mark.slow
 def test_what_is_slow_and_what_to_do(recipe: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examine_recipe, "SLOW", 0.0)
     changed = {"method": {"name": "muka", "passes": 512}, "training": recipe["training"] | {"max_length": 100}}

@@ -116,6 +116,7 @@ def test_transformers_loads_the_same_weights(finished: Finished, predictor: Pred
         assert tensor.equal(predictor.model.state_dict()[name])
 
 
+@pytest.mark.slow
 def test_a_missing_file_is_said_and_a_second_run_of_the_recipe_writes_the_same_bytes(copy: Path, call: Call) -> None:
     file = copy / "student" / FILE
     before = file.read_bytes()

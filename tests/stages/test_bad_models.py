@@ -241,6 +241,7 @@ def test_a_teacher_may_be_called_like_the_store_s_own_folder(recipe: Recipe, tmp
     assert [call("amalgamate", path).code for _ in range(2)] == [0, 0]
 
 
+@pytest.mark.slow
 def test_a_saturated_teacher_gets_a_warning(recipe: Recipe, tmp_path: Path, call: Call) -> None:
     folder = tiny.classifier(tmp_path / "odd", ("bug", "login"), logit_scale=3000.0)
     recipe["teachers"].append(str(folder))

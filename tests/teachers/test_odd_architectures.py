@@ -154,6 +154,7 @@ def test_one_of_both_names_the_token_to_pad_with(missing: str, folders: dict[str
 
 
 @pytest.mark.parametrize("name", some_quick(["fnet", "xmod"], "fnet"))
+@pytest.mark.slow
 def test_a_student_that_computes_in_float32_only(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     teachers = [str(tiny.classifier(tmp_path / label, [label, "b"])) for label in ("a", "c")]
     run = alloykit.amalgamate(
