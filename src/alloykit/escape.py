@@ -33,7 +33,7 @@ def visible(text: object, *, lines: bool = False) -> str:
 
 
 def to_json(value: Any, indent: int | None = None, *, ascii_only: bool = False) -> str:
-    """JSON with readable letters, and with control characters as `\\uXXXX`; ascii_only: with all other letters than those of ASCII so. Every JSON
+    """JSON with readable letters; control characters are escaped (`\\uXXXX`). ascii_only: all characters outside of ASCII are escaped, too. Every JSON
     reader gives the same text."""
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     return _ANY_EXCEPT_LINES.sub(lambda match: json.dumps(match[0])[1:-1], text)

@@ -183,10 +183,8 @@ def write_output(path: Path, content: bytes | str) -> None:
 def _opened(path: Path) -> Path | int:
     """What to open to write to a stream: of an open descriptor of this process a copy, because opening its path again would empty the file
     behind it (`--output /dev/stdout >> answers.jsonl`)."""
-    for place in (
-        path,
-        Path(os.readlink(path)) if path.is_symlink() else path,
-    ):  # /dev/stdout is a link to /proc/self/fd/1
+    # /dev/stdout is a link to /proc/self/fd/1.
+    for place in (path, Path(os.readlink(path)) if path.is_symlink() else path):
         if place.name.isdecimal() and os.path.realpath(place.parent) == os.path.realpath("/proc/self/fd"):
             return os.dup(int(place.name))
     return path

@@ -12,6 +12,9 @@ from some_quick import some_quick
 from alloykit.methods.alloy import mixture, states
 from alloykit.methods.alloy.acceptance import ACCEPTED
 from alloykit.methods.alloy.background_choice import MIN_GAIN
+from alloykit.methods.alloy.estimate import estimate_of
+from alloykit.methods.protocol import Context, EstimatedAccuracy, ModelShape
+from alloykit.methods.registry import create
 
 
 def test_the_most_confident_teacher_does_not_get_every_text() -> None:
@@ -98,6 +101,27 @@ def test_the_order_of_the_texts_does_not_matter(order: str, encoder: Literal["al
     assert int(notes["outcome"]) == ACCEPTED
     assert notes["skill"] > 0.7
     assert right(owner, pool) > 0.9
+
+
+def test_a_fit_of_an_earlier_version_is_read() -> None:
+    """It says neither whether a background left too few texts, nor from how many labelled texts the estimate is."""
+    pool = Pool((60, 60, 60, 60), encoder="alike")
+    shapes = tuple(ModelShape(w, 3) for w in pool.widths)
+    method = create("alloy")
+    state = dict(method.fit(pool, Context(pool.space, teachers=shapes)))
+    rows, whole = pool.rows(range(len(pool))), Context(pool.space, dict(state), teachers=shapes)
+    for name in ("background_too_few", "estimated_with"):
+        del state[name]
+    old = Context(pool.space, state, teachers=shapes)
+    found, expected = (method.supervise(rows, context) for context in (old, whole))
+    assert found is not None
+    assert expected is not None
+    assert torch.equal(found.targets, expected.targets)
+    assert method.estimated_accuracy(old) == method.estimated_accuracy(whole)
+    assert method.fit_report(old, ["one", "two"]) == method.fit_report(whole, ["one", "two"])
+    assert EstimatedAccuracy(0.5, (), 7) == estimate_of(
+        {"estimated_accuracy": torch.tensor(0.5), "estimated_by_label": torch.tensor([]), "labelled": torch.tensor(7)}
+    )
 
 
 def test_one_teacher_has_every_text() -> None:

@@ -149,7 +149,7 @@ def _about(answers: Path) -> dict[str, Any]:
     try:
         with answers.open("rb") as content:
             found = json.loads((pq.read_schema(content).metadata or {})[ABOUT])
-    except (OSError, ValueError, LookupError, TypeError, NotImplementedError):  # Arrow's errors are of these kinds
+    except (OSError, ValueError, LookupError, TypeError, NotImplementedError):  # no Parquet, or no metadata of ours
         return {}
     return found if isinstance(found, dict) else {}
 

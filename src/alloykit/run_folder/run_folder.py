@@ -185,9 +185,8 @@ def open_run(
     if overwrite:
         remove(folder, (*STARTS_ANEW, *RESULTS, TENSORBOARD))
     elif not something_to_lose:
-        remove(
-            folder, [name for name in RESULTS if name != STATE]
-        )  # the fit is used again if it was made of the same inputs
+        # The fit stays: it is used again if it was made of the same inputs.
+        remove(folder, [name for name in RESULTS if name != STATE])
     write_atomic(folder / RECIPE, dump(recipe))
     record_made(folder / INPUTS, inputs, anew=not something_to_lose or overwrite)
     write_json(folder / ENVIRONMENT, environment())

@@ -36,7 +36,7 @@ def check_strings(texts: Any, name: str = "texts", *, none_allowed: bool = False
 
 
 def _has_columns(values: Any) -> bool:
-    """Whether this is a mapping or a table, which give their keys or columns, or rows, where texts are expected: a dictionary, a batch of `datasets`, a frame of pandas or polars."""
+    """Whether this is a dictionary, or a table of datasets, pandas or polars. Read as a list, it would give its keys, columns or rows, and no texts."""
     return isinstance(values, Mapping) or any(hasattr(values, name) for name in ("columns", "column_names"))
 
 

@@ -67,9 +67,8 @@ def _restrict(texts: Texts, labels: list[str] | None) -> Texts:
     """Only the texts of these labels. AlloyError for a label that no text has."""
     if labels is None:
         return texts
-    labels = list(
-        clean_names(labels, "the recipe's `labels:`")
-    )  # those of the texts have no spaces at their ends either
+    # The labels of the texts have no spaces at their ends either.
+    labels = list(clean_names(labels, "the recipe's `labels:`"))
     found = list(texts.table["label"])
     if missing := [label for label in labels if label not in set(found)]:
         raise AlloyError(

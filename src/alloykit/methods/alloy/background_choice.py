@@ -26,6 +26,11 @@ LESS = 0.75  # how much less a text of the background counts for the student
 WITHOUT = "without_"  # before the names of the second mixture's tensors
 
 
+def too_few_left(state: Mapping[str, Tensor]) -> bool:
+    """Whether a background was wanted, but left too few texts outside of it. False for a fit of an earlier version, which does not say."""
+    return bool(state.get("background_too_few", False))
+
+
 @dataclass(frozen=True)
 class ChosenMixture:
     """The mixture that is used. without: the mixture without a background, if `mixture` has one. gain: Eq. 20; 0 where no background was tried.
@@ -87,4 +92,4 @@ class ChosenMixture:
         second = {name.removeprefix(WITHOUT): value for name, value in state.items() if name.startswith(WITHOUT)}
         without = LabelMixture.of(second, device) if second else None
         mixture, gain = LabelMixture.of(state, device), float(state["background_gain"])
-        return cls(mixture, without, gain, bool(state["background_too_few"]))
+        return cls(mixture, without, gain, too_few_left(state))

@@ -25,7 +25,8 @@ from torch import Tensor
 from alloykit.methods.alloy.mixture import LabelMixture, View
 from alloykit.methods.alloy.routing import knows_label
 
-MIN_ALPHA, TRIED = 0.02, 12  # α, and the number of values at first
+MIN_ALPHA = 0.02  # α
+TRIED = 12  # values of α that are tried before the search
 ONE_ANSWER = 0.95  # share of texts with their teacher's most frequent answer above which the skill cannot be measured
 
 
@@ -67,7 +68,7 @@ def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor
         known = knows_label(torch.softmax(alpha * cross_fitted, -1), owners).gather(1, teacher)
         return -float(known.clamp(min=1e-12).log().mean())
 
-    # The loss can have several minima, and the search finds one between two neighbours of the best of a few values.
+    # The loss can have several minima. So a few values are tried first, and the search stays around the best of them.
     tried = torch.logspace(math.log10(MIN_ALPHA), 0, TRIED).tolist()
     best = min(range(TRIED), key=lambda k: loss(tried[k]))
     around = (tried[max(best - 1, 0)], min(tried[min(best + 1, TRIED - 1)], 1.0))

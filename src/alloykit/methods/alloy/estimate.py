@@ -83,7 +83,8 @@ def estimate_of(state: State) -> EstimatedAccuracy | None:
     if "estimated_accuracy" not in state:
         return None
     by_label = tuple(None if value != value else value for value in state["estimated_by_label"].tolist())
-    labelled = int(state["estimated_with"])
+    # A fit of an earlier version took its estimate from all labelled texts, if there were any.
+    labelled = int(state.get("estimated_with", state.get("labelled", 0)))
     return EstimatedAccuracy(float(state["estimated_accuracy"]), by_label, labelled, "" if labelled else _doubt(state))
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, NO_SKILL, TOO_FEW, least_agreement
-from alloykit.methods.alloy.background_choice import MIN_GAIN
+from alloykit.methods.alloy.background_choice import MIN_GAIN, too_few_left
 from alloykit.methods.alloy.energy_weights import CLEAR, EnergyWeights
 from alloykit.methods.alloy.options import AlloyOptions
 from alloykit.methods.alloy.repeated import KEPT
@@ -64,7 +64,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         "used": used,
         "background": float(state["background_texts"]) if "background_center" in state else None,
         "background_gain": float(state["background_gain"]),
-        "background_too_few": bool(state["background_too_few"]),
+        "background_too_few": too_few_left(state),
         "shares": {name: [row[k] for row in history] for k, name in enumerate(names)},
         "changed": float(state["moved"]),
         "agreement": float(state["agreement"]),
@@ -134,7 +134,7 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str], least:
             f"{100 * float(state['background_texts']):.0f} % of the pool's texts seem to have a label that no teacher knows (the background), so they count less for the student. "
             f"Without the background, {100 * share:.0f} % of them would have the label '{labels[label]}'. If that label is right for them, set `background: false` in the method's options."
         )
-    if bool(state["background_too_few"]):
+    if too_few_left(state):
         found.append(
             f"many of the pool's texts seem to have a label that no teacher knows (gain {float(state['background_gain']):.1f}, a background is used from {MIN_GAIN}), but without them "
             f"fewer than {least:,} texts are left, too few to fit their labels. So the mixture has no background, and the student learns labels of the teachers for these texts. "
@@ -238,8 +238,8 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
         Text(
             text=f"The mixture was fitted to {found['texts']:,} texts of the pool{_left_out(found)}. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
             "routed to another teacher than at the start of the fit, which uses only the teachers' energies. "
-            f"A fit to the other half of the pool sends {100 * found['agreement']:.1f} % of the texts to the same teacher as the fit to all texts. "
-            f"It also calibrates the routing: the log-odds are multiplied by {found['inverse_temperature']:.2f}. "
+            f"Two more fits see half of the pool each. The one that did not see a text sends it to the same teacher in {100 * found['agreement']:.1f} % of the cases. "
+            f"These two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {_number(found['skill'])} (1: always, 0: no better than chance; "
             f"below {MIN_SKILL:.2f} the mixture is {'used only if κ is at least ' + str(UNLIKE) if _two_views(found) else 'not used'}). {_agreement_sentence(found)}{_background_sentence(found)}"
         ),
