@@ -61,6 +61,10 @@ def noted_interrupts(*, processes: int = 1) -> Iterator[None]:
     usual, sys.unraisablehook = sys.unraisablehook, report
     try:
         yield
+    except Exception as error:
+        if _interrupted:  # a library, interrupted in an import, says that a package is missing
+            raise KeyboardInterrupt from error
+        raise
     finally:
         sys.unraisablehook = usual
         for number, handler in before.items():

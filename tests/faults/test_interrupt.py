@@ -57,6 +57,16 @@ def test_other_signals_end_a_command_as_ctrl_c_does(number: int, monkeypatch: py
     assert (found.code, found.err) == (128 + number, "stopped. Run the same command again to go on.\n")
 
 
+def test_an_error_that_an_interrupt_caused_is_an_interrupt() -> None:
+    with pytest.raises(KeyboardInterrupt), noted_interrupts():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("No module named 'version'") from None
+    with pytest.raises(ImportError), noted_interrupts():
+        raise ImportError("really missing")
+
+
 def test_a_signal_that_is_ignored_stays_so() -> None:
     """With `nohup`. And a launcher's signals are its own."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
