@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from alloykit.evaluation.significance import against, holm, interval, mcnemar, paired_interval
+from alloykit.evaluation.significance import against, best_against, holm, interval, mcnemar, paired_interval
 
 quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 Z = NormalDist().inv_cdf(0.975)
@@ -194,6 +194,22 @@ def test_one_against_all_others():
         assert all(c >= r for c, r in zip(corrected, raw, strict=True))
         assert any(c > r for c, r in zip(corrected, raw, strict=True))
     assert against({"ours": right["ours"]}, "ours") == {}
+
+
+def test_the_best_is_corrected_over_all_pairs():
+    """Which of ten equal classifiers is the best is luck, so each of the 45 pairs had a chance to be looked at."""
+    right = {name: drawn(0.8, 200, n) for n, name in enumerate("abcdefghij")}
+    best = max(right, key=lambda name: right[name].mean())
+    found, names = best_against(right, best), sorted(right)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    corrected = dict(
+        zip(pairs, holm_by_loop([paired_interval(right[a], right[b])["p"] for a, b in pairs]), strict=True)
+    )
+    assert set(found) == set(names) - {best}
+    for name, f in found.items():
+        assert f["difference"] == pytest.approx(float(right[best].mean() - right[name].mean()))
+        assert f["p_holm"] == pytest.approx(corrected[min(best, name), max(best, name)])
+        assert f["p_holm"] >= against(right, best)[name]["p_holm"]
 
 
 @quick

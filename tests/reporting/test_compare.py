@@ -15,7 +15,7 @@ from toyruns import Runs, copied
 
 from alloykit.commands.report import report
 from alloykit.evaluation.answers import Answers
-from alloykit.evaluation.significance import against
+from alloykit.evaluation.significance import best_against
 from alloykit.reporting import page
 from alloykit.reporting.compare import render_comparison
 from alloykit.reporting.verdict import points_of
@@ -86,7 +86,7 @@ def test_the_best_is_strong_and_the_others_are_tested_against_it(runs: Runs) -> 
         "good",
         "top 90.0\u00a0%, mid 50.0\u00a0%, low 33.3\u00a0%: top is significantly better on 60 texts.",
     )
-    expected = against({n: np.array(r) for n, r in right.items() if r}, "top")
+    expected = best_against({n: np.array(r) for n, r in right.items() if r}, "top")
     for name, t in expected.items():
         difference = f"{points_of(t['difference'])} ({points_of(t['low'])} to {points_of(t['high'])})"
         assert found[name][3:5] == [difference, "< 0.001" if t["p_holm"] < 0.001 else f"{t['p_holm']:.3f}"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -96,12 +97,30 @@ def against(
     others, found = [name for name in right if name != ours], dict[str, dict[str, Any]]()
     for name in others:
         both = (answered or {}).get(name, np.ones(len(right[name]), dtype=np.bool_))
-        a, b = right[ours][both], right[name][both]
-        found[name] = paired_interval(a, b) | {"mcnemar_p": mcnemar(a, b)}
-    for key in ("p", "mcnemar_p"):
-        for name, p in zip(others, holm([found[name][key] for name in others]), strict=True):
-            found[name][f"{key}_holm"] = p
+        found[name] = _compared(right[ours][both], right[name][both])
+    _correct(found.values())
     return found
+
+
+def best_against(right: Mapping[str, Right], best: str) -> dict[str, dict[str, Any]]:
+    """`best`, the most accurate classifier, against every other one, as `against`. Holm's correction is over all pairs of classifiers, because
+    the same texts show which one is the best: luck has as many chances as there are pairs."""
+    names = [best, *(name for name in right if name != best)]
+    found = {(a, b): _compared(right[a], right[b]) for a, b in combinations(names, 2)}
+    _correct(found.values())
+    return {b: compared for (a, b), compared in found.items() if a == best}
+
+
+def _compared(a: Right, b: Right) -> dict[str, Any]:
+    return paired_interval(a, b) | {"mcnemar_p": mcnemar(a, b)}
+
+
+def _correct(comparisons: Collection[dict[str, Any]]) -> None:
+    """Add to each comparison both p after Holm's correction over all of them."""
+    for key in ("p", "mcnemar_p"):
+        corrected = holm([compared[key] for compared in comparisons])
+        for compared, p in zip(comparisons, corrected, strict=True):
+            compared[f"{key}_holm"] = p
 
 
 def interval(right: Right) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from alloykit.evaluation.significance import against
+from alloykit.evaluation.significance import best_against
 from alloykit.reporting import figures
 from alloykit.reporting.figures import Figure, percent
 from alloykit.reporting.page import template_environment
@@ -39,7 +39,7 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
     best = order[0] if order else None
     same = _same_texts(answers)
     right = {n: a["right"] for n, a in zip(names, answers, strict=True) if a is not None}
-    tests = against(right, best) if same and best is not None and best in right else {}
+    tests = best_against(right, best) if same and best is not None and best in right else {}
     texts = tested[best]["texts"] if best is not None else 0
     status, headline = _headline(
         order, {n: s["accuracy"] for n, s in judged.items()}, tests, same or len(right) < 2, texts
