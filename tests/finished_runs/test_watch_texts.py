@@ -12,6 +12,8 @@ import toy
 from commandline import Call, Finished, collect, write_csv
 
 import alloykit
+from alloykit.evaluation.significance import wilson
+from alloykit.finished_runs import watch_texts
 
 
 @pytest.fixture
@@ -61,6 +63,17 @@ def test_the_pool_is_read_once(run: Path, tmp_path: Path, call: Call) -> None:
     result = call("watch", run, new)
     collect("watch: no pool", result)
     result.refused("the pool of", "gone.csv", "pool-answers.json")
+
+
+def test_the_pool_is_measured_on_texts_that_the_student_did_not_learn_from(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer of the texts that it learned from are foreign, so new texts of the same kind would seem to have more."""
+    monkeypatch.setattr(watch_texts, "ENOUGH", 20)
+    found = alloykit.watch(run, str(texts(tmp_path / "new.csv", 30, 42)))
+    kept = json.loads((run / "pool-answers.json").read_text())
+    assert found["unseen"]
+    assert found["foreign"]["pool_interval"] == wilson(kept["unseen"]["foreign"], 50)
 
 
 def test_watch_refuses(run: Path, tmp_path: Path, call: Call) -> None:

@@ -27,7 +27,7 @@ from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.recipe_texts import origin_of, read
 from alloykit.training.pool_sample import pool_sample
 
-ENOUGH = 200  # held-out texts from which confidence and energy are taken from them alone
+ENOUGH = 200  # held-out texts from which on all but the labels is measured on them alone
 BATCH = 1_000
 
 
@@ -49,8 +49,8 @@ def watch_texts(
 ) -> dict[str, Any]:
     """How new texts differ from the pool, as `evaluation/drift.py: drift` has it. The student's answers to the pool are kept in the run folder.
 
-    origin, text, text_pair: the new texts, as in `load_texts`. Further keys of the result are `unseen` (whether confidence and energy of the
-    pool are those of texts that the student did not learn from), `unused` (rows that were left out, by reason) and `run`. AlloyError.
+    origin, text, text_pair: the new texts, as in `load_texts`. Further keys of the result are `unseen` (whether confidence, energy and foreign
+    texts of the pool are those of texts that the student did not learn from), `unused` (rows that were left out, by reason) and `run`. AlloyError.
     """
     recipe = run.recipe
     if not trust_remote_code:
@@ -66,7 +66,7 @@ def watch_texts(
     found = drift(pool.all, new, student.labels, multi_label=student.multi_label)
     if pool.unseen is not None:
         unseen = drift(pool.unseen, new, student.labels, multi_label=student.multi_label)
-        found |= {key: unseen[key] for key in ("confidence", "energy")}
+        found |= {key: unseen[key] for key in ("confidence", "energy", "foreign")}
         found["psi"] = largest_psi(found)
     unusable = {"duplicates": new_texts.duplicates, **new_texts.dropped}
     return found | {"unseen": pool.unseen is not None, "unused": unusable, "run": run.folder.resolve().name}
