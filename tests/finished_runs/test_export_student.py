@@ -11,7 +11,10 @@ import tiny
 from commandline import write_csv
 
 from alloykit.data.text_table import TextTable
+from alloykit.errors import AlloyError
 from alloykit.finished_runs import export_student as exporting
+from alloykit.run_folder.file_names import RECIPE
+from alloykit.run_folder.lock import locked
 
 
 def test_only_the_sampled_texts_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,3 +69,10 @@ def test_a_stopped_export_leaves_the_earlier_one(
     exporting.export_student(folder, output=target)
     assert (target / "export.json").read_text() == "new"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["exported", "model"]
+
+
+def test_no_other_process_replaces_the_student_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alloykit.run_folder.lock.SOON", 0.01)
+    (tmp_path / RECIPE).write_text("")
+    with locked(tmp_path), pytest.raises(AlloyError, match="no other process"):
+        exporting.export_student(tmp_path)

@@ -15,15 +15,13 @@ from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
 from alloykit.files import write_atomic
 from alloykit.labels import GIVEN
 from alloykit.recipe.models import InMemory, Recipe
-from alloykit.run_folder.file_names import CHANGES
+from alloykit.run_folder.file_names import CHANGES, CHANGES_PAGE
 from alloykit.run_folder.read import read_checked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import probabilities_of
 from alloykit.stages.recipe_texts import origin_of, read, salted
 from alloykit.training.pool_sample import ASKED
-
-CHANGES_PAGE = "changes.html"
 
 
 def compare_students(old: RunFolder, new: RunFolder) -> dict[str, Any]:

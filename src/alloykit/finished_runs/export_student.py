@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,11 +100,13 @@ def export_student(
         raise AlloyError(expected="a folder as `--output`", got=f"'{target}'", hint="For instance `--output exported`.")
     refuse_others(target, RECORD)
     model_folder = classifier_folder(folder)
-    predictor = Predictor.load(model_folder, device="cpu")
-    config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
-    sample = _sample(_recipes(folder), predictor.parts, texts, text=text, text_pair=text_pair)
     build = target.with_name(f".{target.name}.tmp")
-    with locked(build):
+    # A run whose student is replaced meanwhile would get the export of the earlier one.
+    own = output is None and is_run_folder(folder)
+    with locked(folder) if own else nullcontext(), locked(build):
+        predictor = Predictor.load(model_folder, device="cpu")
+        config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
+        sample = _sample(_recipes(folder), predictor.parts, texts, text=text, text_pair=text_pair)
         new, old = build / "new", build / "old"
         with file_errors(target):
             _put_back(old, target)  # a kill came between the two renames of `_swap`

@@ -18,5 +18,6 @@ METRICS = "metrics.json"  # measurements and warnings
 ANSWERS = "answers.safetensors"  # every classifier's answers to the test texts
 REPORT = "report.html"
 CHANGES = "changes.json"  # of an update: the earlier student and the new one
+CHANGES_PAGE = "changes.html"  # the same as a page
 POOL_ANSWERS = "pool-answers.json"  # the student's answers to the pool, as counts
 EXPORT = "export/onnx"  # folder: the student as ONNX

@@ -93,12 +93,13 @@ def _is_left_over(name: str) -> bool:
 def check_removable(folder: Path, names: Sequence[str]) -> None:
     """AlloyError if one of these names in the output folder cannot be alloykit's: a link, or a file instead of a folder or the reverse.
 
-    A name with a "." is a file's.
+    A name with a "." is a file's. A name may be a path in the folder; then a link in this path counts too.
     """
     for name in names:
         path, kind = folder / name, "a file" if "." in name else "a folder"
-        if path.is_symlink():
-            got = f"a link to '{os.readlink(path)}'"
+        places = (path, *path.parents[: len(Path(name).parts) - 1])
+        if link := next((place for place in places if place.is_symlink()), None):
+            got = f"a link to '{os.readlink(link)}'"
         elif not path.exists() or (path.is_file() if "." in name else path.is_dir()):
             continue
         else:
@@ -118,7 +119,8 @@ def remove(folder: Path, names: Sequence[str]) -> None:
     check_removable(folder, names)
     renamed: list[tuple[Path, Path]] = []
     for name in names:
-        path, away = folder / name, folder / f"{REMOVED}{name}"
+        path = folder / name
+        away = path.with_name(f"{REMOVED}{path.name}")
         try:
             if not path.exists():
                 continue

@@ -20,6 +20,8 @@ from alloykit.recipe.questions import QUESTIONS, QuestionsRecipe
 from alloykit.run_folder.file_names import (
     ANSWERS,
     CACHE,
+    CHANGES,
+    CHANGES_PAGE,
     ENVIRONMENT,
     EXPORT,
     GENERATED,
@@ -168,7 +170,7 @@ def onnx_folder(folder: Path) -> Path:
 
 STARTS_ANEW = (STUDENT, "training")
 TENSORBOARD = "tensorboard"  # the folder that training/tracker.py names
-RESULTS = (TRAINING, METRICS, STATE, ANSWERS, REPORT)
+RESULTS = (TRAINING, METRICS, STATE, ANSWERS, REPORT, CHANGES, CHANGES_PAGE, EXPORT)
 
 
 def open_run(
@@ -177,7 +179,7 @@ def open_run(
     """Create the run folder, or check that it was made by the same recipe from the same inputs.
 
     begun: the folder belongs to a question of a run that holds results. What is in it stays, even if it holds no student yet. The AlloyError
-    names the differences. With `overwrite`, student and training are removed; if they cannot be removed, nothing is changed and an AlloyError
+    names the differences. With `overwrite`, student, training, and what was made of the student are removed; if they cannot be removed, nothing is changed and an AlloyError
     says so. The cached outputs are kept.
     """
     something_to_lose = check_run(recipe, inputs, overwrite=overwrite) or begun
