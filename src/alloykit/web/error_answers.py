@@ -29,6 +29,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     503: {"model": ErrorBody, "description": "Too many requests, or the server is stopping. Try again."},
 }
 """The errors of a route that classifies, by status."""
+NO_JSON = Refused("expected JSON; got something else", "Validation", 422)
 
 
 def answer_errors(app: FastAPI) -> None:
@@ -44,7 +45,11 @@ def _error(refused: Any) -> Response:
 
 
 def _by_status(error: Any) -> Refused:
-    """For an unknown path, and for a method that a path does not have: the header Allow names those that it has."""
+    """For an unknown path, for a method that a path does not have (the header Allow names those that it has), and for a body that cannot be decoded."""
+    if (
+        error.status_code == 400
+    ):  # fastapi's for bytes that are not UTF-8, and for what is too deep or too long for Python's JSON
+        return NO_JSON
     return Refused(str(error.detail), "Validation", error.status_code, error.headers)
 
 
@@ -53,7 +58,7 @@ def _invalid(error: Any) -> Refused:
     first = error.errors()[0]
     where = [str(part) for part in first["loc"] if part != "body"]
     if first["type"] == "json_invalid":
-        return Refused("expected JSON; got something else", "Validation", 422)
+        return NO_JSON
     if where[:1] == ["inputs"]:
         return Refused(f"expected {SHAPES}; got something else", "Validation", 422)
     return Refused(f"`{'.'.join(where) or 'body'}`: {first['msg']}", "Validation", 422)
