@@ -167,6 +167,21 @@ def test_a_folder_is_synced_before_it_is_renamed(done: list[tuple[str, int]], tm
     assert (tmp_path / "whole" / "below" / "b").read_text() == "b"
 
 
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077])
+def test_who_may_read_the_folder_may_read_its_files(umask: int, tmp_path: Path) -> None:
+    """safetensors lets only the owner read its files. A server in a container is often another user."""
+    before = os.umask(umask)
+    try:
+        replace_atomic(tmp_path / "a", lambda part: safetensors.torch.save_file({"a": torch.zeros(2)}, part))
+        (tmp_path / "part").mkdir()
+        safetensors.torch.save_file({"b": torch.zeros(2)}, tmp_path / "part" / "b")
+        move_folder(tmp_path / "part", tmp_path / "whole")
+    finally:
+        os.umask(before)
+    for path in (tmp_path / "a", tmp_path / "whole" / "b"):
+        assert path.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
 def test_what_a_killed_process_left_is_removed_at_the_next_write(tmp_path: Path) -> None:
     program = (
         "import os, sys, pathlib; from alloykit.files import replace_atomic\n"

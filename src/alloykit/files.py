@@ -198,7 +198,10 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
         with file_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             remove_left_over(path.parent)
+            temporary.touch()
+            usual = temporary.stat().st_mode
             write(temporary)
+            _set_rights(temporary, usual)
             sync(temporary)
             os.replace(temporary, path)
             sync(path.parent)
@@ -211,13 +214,23 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def move_folder(folder: Path, target: Path) -> None:
-    """Sync a complete folder with all its files, then rename it: after a power cut, too, `target` is whole or not there. OSError."""
+    """Sync a complete folder with all its files, then rename it: after a power cut, too, `target` is whole or not there. Who may read the folder may
+    read its files. OSError."""
     for place, _, names in os.walk(folder):
+        usual = os.stat(place).st_mode
         for name in names:
+            _set_rights(Path(place, name), usual)
             sync(Path(place, name))
         sync(Path(place))
     os.replace(folder, target)
     sync(target.parent)
+
+
+def _set_rights(path: Path, usual: int) -> None:
+    """Give a file the rights that other new files and folders have here: safetensors lets only the owner read its files, so that a service of another
+    user could not read a student."""
+    with suppress(OSError):  # a file system without rights
+        os.chmod(path, usual & 0o666)
 
 
 def link_file(path: Path, target: Path) -> None:
@@ -335,6 +348,12 @@ def read_json(path: Path) -> Any:
         raise AlloyError(
             expected=f"valid JSON in {path}", got=str(error), hint="Delete the file and run again."
         ) from error
+
+
+def check_readable(path: Path) -> None:
+    """AlloyError that says why a file cannot be read. safetensors says only that it is not there."""
+    with file_errors(path), path.open("rb"):
+        pass
 
 
 def file_sha256(path: Path) -> str:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
-from alloykit.files import replace_atomic
+from alloykit.files import check_readable, replace_atomic
 from alloykit.labels import LabelSpace
 from alloykit.methods.ensemble import Ensemble
 from alloykit.methods.protocol import Context, Method
@@ -89,6 +89,7 @@ class Answers:
     @classmethod
     def load(cls, path: Path) -> Answers:
         """Load a saved file. AlloyError if it is damaged or holds something else."""
+        check_readable(path)
         try:
             with safetensors.safe_open(path, framework="pt") as file:
                 ways = json.loads((file.metadata() or {})["ways"])

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
-from alloykit.files import scratch
+from alloykit.files import check_readable, scratch
 from alloykit.models.export import TEMPERATURE, is_temperature
 from alloykit.models.long_texts import LONG_TEXTS, is_long_texts
 from alloykit.names import quoted
@@ -196,6 +196,7 @@ def check_weights(folder: Path, model: str) -> None:
             else "Load the model elsewhere and save it with save_pretrained.",
         )
     for file in files:
+        check_readable(file)
         try:
             with safetensors.safe_open(file, framework="pt"):
                 pass

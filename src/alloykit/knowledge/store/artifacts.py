@@ -22,7 +22,7 @@ from torch import Tensor
 
 from alloykit.blocks import effective
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, read_json, replace_atomic, write_json
+from alloykit.files import check_readable, read_json, replace_atomic, write_json
 from alloykit.names import shown
 
 MadeOf = Mapping[str, Any]
@@ -116,9 +116,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
     """What a file of `cached_tensors` was made of, and its tensors. None if there is no file; SafetensorError if it is damaged."""
     if not path.exists():
         return None
-    with file_errors(path):
-        if path.is_dir():
-            raise IsADirectoryError(21, "Is a directory", str(path))
+    check_readable(path)
     with safetensors.safe_open(path, framework="pt") as file:
         about = file.metadata() or {}
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, replace_atomic
+from alloykit.files import check_readable, file_errors, replace_atomic
 from alloykit.knowledge.store.artifacts import MadeOf
 from alloykit.temporary.rows_at import rows_at
 
@@ -95,9 +95,7 @@ def _read(path: Path, made_of: str, shape: tuple[int, int]) -> CachedRows | None
     """None if there is no file, or one that was made of other inputs. SafetensorError if it is damaged."""
     if not path.exists():
         return None
-    with file_errors(path):
-        if path.is_dir():
-            raise IsADirectoryError(21, "Is a directory", str(path))
+    check_readable(path)
     with safetensors.safe_open(path, framework="pt") as file:
         about = file.metadata() or {}
         if about.get("made_of") != made_of:
