@@ -319,11 +319,7 @@ class Store:
         return AlloyError(
             expected=f"{unit}.safetensors with {expected}",
             got=got,
-            hint="The file is corrupt, and without it the rows of the texts are unknown. "
-            f"Delete the folder {self.storage.url} and run again."
-            if unit.startswith("shards/")
-            else f"The file is corrupt. Delete {self.storage.path(unit)}.json and run again: "
-            "only this part is computed anew.",
+            hint=f"The file is corrupt. Delete {self.storage.path(unit)}.json and run again: only this part is computed anew.",
         )
 
     def _write_json(self, name: str, value: Mapping[str, Any]) -> None:
