@@ -279,3 +279,11 @@ def test_a_store_in_memory_through_fsspec(
     expected = direct(models["delivery"], [SENTENCES[3], MORE[0], MORE[24]])
     torch.testing.assert_close(rows.teachers[1].logits, expected, rtol=1e-4, atol=1e-5)
     assert rows.teachers[0].passes.tolist() == [8, 8, 8]
+
+
+@pytest.mark.parametrize("name", ["run::1", "zip::1", "100%", "a#b?c*[d]", "file:x", "~x"])
+def test_a_local_folder_may_have_any_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place in (tmp_path / name, name):
+        Store(place)
+        assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.json")] == [f"{name}/manifest.json"]
