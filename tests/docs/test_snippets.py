@@ -50,6 +50,12 @@ def test_python_compiles(snippet: Snippet) -> None:
     compile(snippet.text, snippet.where, "exec")
 
 
+@pytest.mark.parametrize("snippet", [s for s in snippets("python") if "pipeline(" in s.text], ids=lambda s: s.where)
+def test_a_pipeline_of_a_student_cuts_long_texts(snippet: Snippet) -> None:
+    for arguments in re.findall(r'pipeline\("text-classification", (model=.*)\)', snippet.text):
+        assert "truncation=True" in arguments, "a text with more tokens than the student has positions is an error"
+
+
 def lines() -> list[tuple[str, str]]:
     """All lines of shell snippets, and all commands of alloykit that a page quotes in a sentence, with their places."""
     found = [(s.where, line) for s in snippets("shell") for line in s.text.splitlines() if line.strip()]
