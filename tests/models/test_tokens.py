@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import odd_architectures
 import pytest
+import torch
+import transformers
 
-from alloykit.models.tokens import most_tokens
+from alloykit.models.tokens import most_tokens, usable_length
 
 NEVER_SET = int(1e30)
 
@@ -25,3 +28,19 @@ NEVER_SET = int(1e30)
 def test_the_smaller_limit_counts(positions: int | None, of_tokenizer: int, most: int | None) -> None:
     config = SimpleNamespace() if positions is None else SimpleNamespace(max_position_embeddings=positions)
     assert most_tokens(config, SimpleNamespace(model_max_length=of_tokenizer)) == most
+
+
+@pytest.mark.parametrize(
+    ("architecture", "wanted", "tokens"),
+    [
+        ("bart", None, 80),
+        ("gpt2", 1024, 80),
+        ("opt", 1024, 80),
+        ("t5", None, 512),
+        ("t5", 1024, 1024),  # it has no such table
+    ],
+)
+def test_a_table_of_positions_is_a_limit(architecture: str, wanted: int | None, tokens: int) -> None:
+    with torch.device("meta"):
+        model = transformers.AutoModel.from_config(odd_architectures.CONFIGS[architecture]())
+    assert usable_length(model, SimpleNamespace(model_max_length=NEVER_SET), wanted) == tokens

@@ -15,6 +15,8 @@ from alloykit.models.token_states import text_part
 
 UNLIMITED = 100_000  # a larger `model_max_length` of a tokenizer means that it was never set
 DEFAULT_LENGTH = 512
+POSITIONS = ("position_embeddings", "embed_positions", "wpe")
+"""The ends of the names of tables of positions: of most encoders, of BART and OPT, and of GPT-2."""
 Encodings = Sequence[Mapping[str, list[int]]]
 """Per text its token ids, attention mask and, for some tokenizers, token types."""
 
@@ -108,13 +110,16 @@ def most_tokens(config: Any, tokenizer: Any) -> int | None:
 def usable_length(model: Any, tokenizer: Any, wanted: int | None = None) -> int:
     """Tokens per text that both model and tokenizer can take, at most `wanted`; 512 if nothing sets a limit.
 
-    RoBERTa-style models count positions from padding_idx + 1: a table of 514 positions holds 512 tokens.
+    A table of positions sets a limit also where nothing else does. RoBERTa-style models count positions from padding_idx + 1, and BART's from its offset:
+    a table of 514 positions holds 512 tokens.
     """
     limits = [limit for limit in (wanted, tokenizer.model_max_length) if limit is not None and limit < UNLIMITED]
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
-            limits.append(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
-    return int(min(limits, default=DEFAULT_LENGTH))
+    tables = [
+        module.num_embeddings - getattr(module, "offset", 0 if module.padding_idx is None else module.padding_idx + 1)
+        for name, module in model.named_modules()
+        if name.endswith(POSITIONS) and isinstance(module, torch.nn.Embedding)
+    ]
+    return int(min([min(limits, default=DEFAULT_LENGTH), *tables]))
 
 
 def check_tokens(ids: Iterable[int], model: Any, name: str) -> None:
