@@ -1,6 +1,7 @@
 """Names, options, specs that build the same method again, and methods from other packages."""
 
 import json
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -159,6 +160,26 @@ def test_a_second_method_of_the_same_name_is_refused(monkeypatch):
     install(monkeypatch, Impostor)
     with pytest.raises(AlloyError, match=r"'muka' again.*outside:Impostor"):
         methods()
+
+
+def _no_library():
+    raise ModuleNotFoundError("No module named 'no_such_library'")
+
+
+@pytest.mark.parametrize(
+    ("load", "got"),
+    [
+        (_no_library, "ModuleNotFoundError while it was imported: No module named 'no_such_library'"),
+        (lambda: dict, "class 'dict'.*`name` None"),
+        (lambda: Equal, "Equal.*`name` 'equal'"),
+    ],
+)
+def test_a_package_whose_method_cannot_be_used_is_named(monkeypatch, load, got):
+    """Every command reads the entry points, so its user must learn which package is at fault."""
+    entry = SimpleNamespace(name="other", value="outside:Other", load=load)
+    monkeypatch.setattr(registry, "installed_methods", cache(lambda: (entry,)))
+    with pytest.raises(AlloyError, match=f"`name` 'other' at 'outside:Other'.*{got}"):
+        create("muka")
 
 
 def test_every_built_in_method_is_named_once():

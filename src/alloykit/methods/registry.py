@@ -78,7 +78,7 @@ def methods() -> dict[str, type[Method]]:
     """All methods by name: the built-in ones, then those of installed packages."""
     found = {method.name: method for method in BUILT_IN}
     for entry in installed_methods():
-        method = entry.load()
+        method = _loaded(entry)
         if method.name in found:
             raise AlloyError(
                 expected="every method's name once",
@@ -87,6 +87,23 @@ def methods() -> dict[str, type[Method]]:
             )
         found[method.name] = method
     return found
+
+
+def _loaded(entry: EntryPoint) -> type[Method]:
+    """The class that a package names. AlloyError if it cannot be imported, or is no method of the entry point's name."""
+    try:
+        found = entry.load()
+    except Exception as error:  # a package's own code, which may raise anything
+        got = f"{type(error).__name__} while it was imported: {error}"
+    else:
+        if isinstance(found, type) and issubclass(found, Method) and getattr(found, "name", None) == entry.name:
+            return found
+        got = f"{shown(found)} with the `name` {shown(getattr(found, 'name', None))}"
+    raise AlloyError(
+        expected=f"a subclass of Method with the `name` '{entry.name}' at '{entry.value}', which an installed package names as a method",
+        got=got,
+        hint="Repair this package or uninstall it.",
+    )
 
 
 @cache
