@@ -14,6 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.methods import registry
 from alloykit.methods.protocol import Context, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.methods.registry import create, methods, spec_of
+from alloykit.methods.requirements import supervised
 
 every_method = pytest.mark.parametrize("spec", SPECS, ids=str)
 
@@ -160,6 +161,22 @@ def test_a_second_method_of_the_same_name_is_refused(monkeypatch):
     install(monkeypatch, Impostor)
     with pytest.raises(AlloyError, match=r"'muka' again.*outside:Impostor"):
         methods()
+
+
+@pytest.mark.parametrize(
+    ("weights", "targets"), [(-1.0, 1.0), (1.0, float("nan")), (float("inf"), 1.0)], ids=["negative", "nan", "infinite"]
+)
+def test_numbers_from_which_no_student_can_learn_are_refused(weights, targets):
+    class Odd(Method):
+        name = "odd"
+
+        def supervise(self, rows, context):
+            found = torch.full((len(rows.labels), context.space.size), targets / context.space.size)
+            return Supervision(found, weights * uniform_weights(found))
+
+    rows, context = rows_of("disjoint"), Context(space_of("disjoint"))
+    with pytest.raises(ValueError, match=f"'odd' gave {'targets' if targets != 1 else 'weights'} that are negative"):
+        supervised(registry.build(Odd, {}), rows, context, len(rows.labels))
 
 
 def _no_library():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
+
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, Method, Supervision
@@ -61,9 +63,9 @@ def require_few_labels(method: Method) -> None:
 
 
 def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
-    """The method's supervision of `texts` texts. A text that no teacher has an answer to gets the weight 0. TypeError if it is not a valid
-    supervision, or if a method with a single target gives none. It is computed where float64 can be, and then is where the rows are.
-    If the rows have their supervision, it is that one."""
+    """The method's supervision of `texts` texts. A text that no teacher has an answer to gets the weight 0. TypeError if it has
+    other shapes, or if a method with a single target gives none; ValueError if a value is negative or not finite. It is computed where float64 can be,
+    and then is where the rows are. If the rows have their supervision, it is that one."""
     if rows.supervision is not None:
         return Supervision(**rows.supervision)
     place = rows.teachers[0].logits.device if rows.teachers else None
@@ -81,10 +83,13 @@ def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supe
     shapes = {"targets": (texts, c), "weights": (texts,), "teacher_weights": (texts, n), "counts": (texts,)}
     for name, wanted in shapes.items():
         value = getattr(found, name)
-        if value is not None and tuple(value.shape) != wanted:
-            raise TypeError(
-                f"supervise() of method '{method.name}' gave {name} of shape {tuple(value.shape)}; expected {wanted}"
-            )
+        if value is None:
+            continue
+        gave = f"supervise() of method '{method.name}' gave {name}"
+        if tuple(value.shape) != wanted:
+            raise TypeError(f"{gave} of shape {tuple(value.shape)}; expected {wanted}")
+        if not bool(((value >= 0) & (value < torch.inf)).all()):
+            raise ValueError(f"{gave} that are negative, infinite or not a number")
     return found if place is None else found.on(place)
 
 
