@@ -13,6 +13,7 @@ from installed import install
 from pages import ROOT, Snippet, snippets, tokens
 
 import alloykit
+from alloykit.methods.hooks import Hooks
 from alloykit.methods.registry import create, methods, spec_of
 from alloykit.recipe.models import Recipe, parse
 from alloykit.testing import check_method
@@ -53,8 +54,15 @@ def test_its_test_passes(package: Path) -> None:
     importlib.import_module("test_sharp_mean").test_it_keeps_to_the_contract()
 
 
-def test_its_own_loss_keeps_to_the_contract(package: Path) -> None:
-    check_method(importlib.import_module("my_methods.with_labels").WithLabels)
+@pytest.mark.parametrize(("module", "name"), [("with_labels", "WithLabels"), ("flat_prior", "FlatPrior")])
+def test_its_other_methods_keep_to_the_contract(package: Path, module: str, name: str) -> None:
+    check_method(getattr(importlib.import_module(f"my_methods.{module}"), name))
+
+
+def test_the_page_names_every_hook() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    hooks = [name for name in vars(Hooks) if not name.startswith("_")]
+    assert [name for name in hooks if f"`{name}" not in page] == []
 
 
 def test_labels_go_there_and_back(package: Path) -> None:
