@@ -10,7 +10,7 @@ import torch
 from alloy_views import OVERLAPPING, OWNERS, drawn
 
 from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_teacher
-from alloykit.methods.alloy.estimate import DOUBT, TOO_LOW, estimate, estimate_from_labels, estimate_of
+from alloykit.methods.alloy.estimate import DOUBT, TOO_LOW, USUALLY, estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.mixture import LabelMixture, View
 from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.states import StateSpace
@@ -69,6 +69,7 @@ def test_the_estimated_accuracy() -> None:
         of_this = estimate_of({**found, **measured, "estimated_with": torch.tensor(labelled)})
         assert of_this is not None
         assert of_this.doubt == doubt
+        assert of_this.tested == ("" if labelled else USUALLY)
     rho = torch.tensor([[0.9, 0.1, 0, 0], [0.7, 0.2, 0.1, 0], [0.3, 0.6, 0.1, 0]]).double()
     by_labels = estimate_from_labels(rho, 5)
     assert float(by_labels["estimated_accuracy"]) == pytest.approx(2.2 / 3)

@@ -52,9 +52,14 @@ def test_a_doubtful_estimate_says_so_in_the_headline() -> None:
     found = verdict(untested(estimated_accuracy=estimated))
     assert found.headline.endswith("Estimated accuracy of the targets: 83\u00a0%, but it is doubtful.")
     assert found.points[0].endswith("83\u00a0%. It may be wrong. Label some texts to be sure.")
-    usual = verdict(untested(estimated_accuracy=estimated | {"doubt": ""}))
+    usual = verdict(untested(estimated_accuracy=estimated | {"doubt": "", "tested": "Often right."}))
     assert "doubtful" not in usual.headline
-    assert "a few points wrong" in usual.points[0]
+    assert usual.points[0].endswith("83\u00a0%. Often right. Label some texts to be sure.")
+
+
+def test_the_report_claims_no_test_of_the_estimate_of_another_method() -> None:
+    found = verdict(untested(estimated_accuracy={"overall": 0.834, "labels": {"refund": 0.9}, "labelled_texts": 0}))
+    assert found.points[0].endswith("without any label: 83\u00a0%. Label some texts to be sure.")
 
 
 @pytest.mark.parametrize(

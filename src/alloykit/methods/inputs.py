@@ -270,9 +270,10 @@ def uniform_weights(like: Tensor) -> Tensor:
 class EstimatedAccuracy:
     """How accurate the targets of a method are on texts like the pool's, estimated by the method itself. `overall`, and `by_label` for the texts whose target
     is this label (None: no text): shares from 0 to 1. labelled_texts: from how many labelled texts the estimate is; 0: from the pool alone. doubt: a sentence
-    for the report if something in the pool says that it may be far from the truth."""
+    for the report if something in the pool says that it may be far from the truth. tested: a sentence about how exact such estimates were, if that was measured."""
 
     overall: float
     by_label: tuple[float | None, ...]
     labelled_texts: int = 0
     doubt: str = ""
+    tested: str = ""

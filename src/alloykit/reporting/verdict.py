@@ -15,7 +15,6 @@ ALTERNATIVE = 0.9  # share of the test texts that an alternative has an answer t
 NEGLIGIBLE = 0.01  # a loss of accuracy that is too small to mention
 EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
-USUALLY = "Where we tested this estimate, it was usually a few points wrong, and too high where similar labels belong to different teachers."
 EXPLAINED = {
     "routing": "the method's targets, used as a classifier",
     "ensemble": "the label with the highest probability of any teacher",
@@ -280,10 +279,12 @@ def _untested(metrics: Mapping[str, Any]) -> Verdict:
 def _estimate(estimated: Mapping[str, Any]) -> str:
     if n := estimated["labelled_texts"]:
         return f"The method estimates the accuracy of the targets, from which the student learns, with {n:,} labelled texts: {percent(estimated['overall'], 0)}."
-    return (
-        f"The method estimates the accuracy of the targets, from which the student learns, from the texts alone, without any label: {percent(estimated['overall'], 0)}. "
-        f"{estimated.get('doubt') or USUALLY} Label some texts to be sure."
+    said = (
+        f"The method estimates the accuracy of the targets, from which the student learns, from the texts alone, without any label: {percent(estimated['overall'], 0)}.",
+        estimated.get("doubt") or estimated.get("tested", ""),
+        "Label some texts to be sure.",
     )
+    return " ".join(filter(None, said))
 
 
 def _warned(metrics: Mapping[str, Any]) -> list[str]:

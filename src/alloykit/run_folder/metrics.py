@@ -233,6 +233,7 @@ class EstimatedAccuracyRecord(OpenDict):
     labels: dict[str, Share | None]
     labelled_texts: Count
     doubt: NotRequired[str]
+    tested: NotRequired[str]
 
 
 class LearnedLabel(OpenDict):

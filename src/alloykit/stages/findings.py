@@ -64,6 +64,7 @@ class Findings:
                 "labels": dict(zip(prepared.space.names, estimated.by_label, strict=True)),
                 "labelled_texts": estimated.labelled_texts,
                 "doubt": estimated.doubt,
+                "tested": estimated.tested,
             }
         self.metrics |= pool_view(prepared, outputs, fitted.context, self.warnings)
         self._print()
