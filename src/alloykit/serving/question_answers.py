@@ -22,12 +22,17 @@ def one_answer(
 ) -> dict[str, Any]:
     """`label` and `probability`, and `probabilities` of all labels on request. Of a multi-label student, `labels`, those of at least 0.5, and always
     `probabilities`. probabilities: [C], those of one text. digits: round to so many."""
-    p = [float(q) if digits is None else round(float(q), digits) for q in probabilities]
-    every = dict(zip(labels, p, strict=True))
+    best, p = int(probabilities.argmax()), probabilities.tolist()
+    if not multi_label and not all_probabilities:
+        return {"label": labels[best], "probability": _rounded(p[best], digits)}
+    every = {label: _rounded(q, digits) for label, q in zip(labels, p, strict=True)}
     if multi_label:
         return {"labels": [label for label, q in every.items() if q >= GIVEN], "probabilities": every}
-    best = int(probabilities.argmax())
-    return {"label": labels[best], "probability": p[best]} | ({"probabilities": every} if all_probabilities else {})
+    return {"label": labels[best], "probability": every[labels[best]], "probabilities": every}
+
+
+def _rounded(value: float, digits: int | None) -> float:
+    return value if digits is None else round(value, digits)
 
 
 def question_answers(
