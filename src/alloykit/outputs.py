@@ -168,10 +168,7 @@ class Sample:
 
 def sample(source: Source, size: int, seed: int = 0) -> Sample:
     """At most `size` texts, sampled without replacement, in their order. All texts if there are no more."""
-    n = len(source)
-    return Sample(
-        source, torch.arange(n) if n <= size else torch.from_numpy(sampled_positions(n, size, seed)).sort().values
-    )
+    return Sample(source, torch.from_numpy(sampled_positions(len(source), size, seed)).sort().values)
 
 
 def chunks(source: Source, size: int = 1024) -> Iterator[Rows]:

@@ -21,6 +21,7 @@ from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import probabilities_of
 from alloykit.stages.recipe_texts import origin_of, read, salted
+from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.training.pool_sample import ASKED
 
 
@@ -84,7 +85,5 @@ def _true_labels(cell: str, aliases: Mapping[str, str]) -> set[str]:
 
 
 def _sample(texts: Texts) -> Texts:
-    if len(texts) <= ASKED:
-        return texts
-    at = np.sort(np.random.default_rng(0).choice(len(texts), ASKED, replace=False))
+    at = np.sort(sampled_positions(len(texts), ASKED))
     return Texts(texts.table.select(at), texts.dropped, texts.total)

@@ -36,6 +36,7 @@ from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.recipe_texts import read, salted
+from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.temporary.buckets import BLOCK
 from alloykit.temporary.row_index import RowIndex, id_blocks
 from alloykit.training.all_but import Positions
@@ -127,7 +128,7 @@ def _candidates(prepared: Prepared) -> Positions:
     at = np.concatenate(kept)
     if len(at) > LOOKED_AT:
         log_line(f"the pool has {len(at):,} texts; suggestions are among {LOOKED_AT:,} of them")
-        at = np.sort(np.random.default_rng(0).choice(at, LOOKED_AT, replace=False))
+        at = at[np.sort(sampled_positions(len(at), LOOKED_AT))]
     return at
 
 
