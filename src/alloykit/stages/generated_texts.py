@@ -31,7 +31,8 @@ from alloykit.recipe.models import GenerateRecipe, LabelOptions
 from alloykit.run_folder.file_names import LOG, SUMMARY
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others
-from alloykit.stages.prepare import require_engine, teachers_and_labels
+from alloykit.stages.prepare import teachers_and_labels
+from alloykit.stages.recipe_checks import require_engine
 from alloykit.stages.recipe_texts import TEXTS_FILE
 from alloykit.teachers.protocol import TeacherInfo, TeacherSpec
 
@@ -88,7 +89,7 @@ def _write_texts(
     work: _Work,
 ) -> Path:
     infos, space = teachers_and_labels(teachers, labels)
-    require_engine(work.options, teachers, [info.name for info in infos])
+    require_engine(work.options, infos)
     check_generation(infos, options)
     _check_made(
         folder,

@@ -11,22 +11,18 @@ from torch import Tensor
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
 from alloykit.engines.choose import sweep_engine
-from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.knowledge.abstention import Abstention
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.labels import LabelSpace
-from alloykit.methods.capabilities import require_gives
-from alloykit.methods.defaults import AMALGAMATION
 from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create
-from alloykit.methods.requirements import require, require_few_labels
+from alloykit.methods.requirements import require_few_labels
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.device import pick_device
 from alloykit.models.loading import load_config
-from alloykit.models.long_texts import in_training
 from alloykit.models.token_states import encoder_shape
 from alloykit.names import refuse_placeholders
 from alloykit.precision import Precision, choose_precision
@@ -36,6 +32,7 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.alike_warnings import alike_as_one
 from alloykit.stages.label_names import label_warnings, with_usual_catch_all
 from alloykit.stages.languages import language_warnings
+from alloykit.stages.recipe_checks import refuse_for_multi_label, refuse_int8_on_gpu, require_engine, require_needs
 from alloykit.stages.recipe_texts import (
     label_matrix,
     label_positions,
@@ -224,38 +221,15 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
         space = with_usual_catch_all(space, recipe.labels)
     student_shape = student_shape_of(_student(recipe)) if method.phases() else None
     more_arguments(recipe.training.arguments)
-    require_engine(recipe.engine, recipe.teachers, [info.name for info in infos])
-    if method.needs.multi_label and space.catch_all:
-        raise AlloyError(
-            expected="teachers that give each text one label, for `labels: {catch_all: …}`",
-            got="multi-label teachers",
-            hint="Leave it out: of a text without labels, a multi-label teacher gives each label a small probability.",
-        )
+    require_engine(recipe.engine, infos)
+    if method.needs.multi_label:
+        refuse_for_multi_label(recipe, space)
     texts = texts if texts is not None else _read_texts(recipe, method)
-    gives = {info.name: info.gives for info in infos}
-    if method.needs.multi_label and recipe.generation is not None:
-        raise AlloyError(
-            expected="texts in a file, for multi-label teachers",
-            got="`generation:`",
-            hint="It writes texts for one label at a time. Name texts of your own with `texts:`.",
-        )
-    require(method, n_teachers=len(infos), has_labels=texts.has_labels)
-    require_gives(method, gives, Context(space, student=student_shape), has_labels=texts.has_labels)
-    _require_dropout(method, infos)
-    if method.needs.labels:
-        label_positions(texts, space, recipe.labels.aliases)
-    _require_validation(recipe, method)
-    if method.needs.token_states:
-        _check_whole_beginnings(recipe, infos, method)
+    require_needs(method, recipe, infos, Context(space, student=student_shape), texts)
     if pool:
         infos = [info.with_texts(texts) for info in infos]
     device = pick_device(recipe.device)
-    if recipe.inference.int8 and recipe.engine.device(device, recipe.device) != "cpu":
-        raise AlloyError(
-            expected="teachers on a CPU for `inference: {int8: true}`",
-            got=f"device {device}",
-            hint="On a GPU leave int8 out: bfloat16 is fast there. Or set `device: cpu`.",
-        )
+    refuse_int8_on_gpu(recipe, device)
     if student_shape is not None:
         n = _examples(recipe, method, space, len(texts))
         training = with_defaults(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
@@ -273,60 +247,6 @@ def _read_texts(recipe: Recipe, method: Method) -> Texts:
             raise
         why = f"{error.expected}, because method '{method.name}' learns from true labels"
         raise AlloyError(expected=why, got=error.got, hint=error.hint) from error
-
-
-def _require_dropout(method: Method, infos: Sequence[TeacherInfo]) -> None:
-    """AlloyError for a teacher without dropout, if the method samples passes at the teachers' own rates."""
-    if not method.needs.passes or method.needs.dropout is not None:
-        return
-    for info in infos:
-        if not info.gives.dropout:
-            raise AlloyError(
-                expected=f"dropout rates in teacher '{info.name}', for {method.needs.passes} Monte-Carlo passes",
-                got="rates of 0 in its configuration",
-                hint="Set one in the recipe, `method: {dropout: 0.1}`, or use `passes: 0` for the plain entropy.",
-            )
-
-
-def _require_validation(recipe: Recipe, method: Method) -> None:
-    """AlloyError for a recipe without validation texts that needs them."""
-    needed = method.needs.validation
-    if recipe.validation is not None or not (needed or recipe.training.select == "labelled"):
-        return
-    why = f"method '{method.name}' needs them" if needed else "`training.select` is 'labelled'"
-    raise AlloyError(
-        expected=f"labelled texts in `validation: {{data: …}}`, because {why}",
-        got="none",
-        hint="Give them." if needed else "Give them, or select without labels: `select: unlabelled`.",
-    )
-
-
-def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method: Method) -> None:
-    """AlloyError unless teachers and student read the beginning of a text: states of tokens are aligned from there on."""
-    read = {
-        f"teacher '{info.name}'": info.reads(recipe.training.max_length, recipe.inference.long_texts)[1]
-        for info in infos
-    }
-    for who, long_texts in (read | {"the student": in_training(recipe.training.long_texts)}).items():
-        if long_texts != "head":
-            raise AlloyError(
-                expected=f"`long_texts: head` of {who}, because method '{method.name}' compares the states of tokens",
-                got=long_texts,
-                hint=f"Set it to head, or take a method that compares no states of tokens, such as {AMALGAMATION}.",
-            )
-
-
-def require_engine(engine: EngineOptions, teachers: Sequence[TeacherSpec], names: Sequence[str]) -> None:
-    """AlloyError if a teacher cannot be sent to the engine's workers. names: the teachers'."""
-    if engine.name == "local":
-        return
-    for spec, name in zip(teachers, names, strict=True):
-        if spec.bound is not None:
-            raise AlloyError(
-                expected=f"teachers that workers can load, for `engine: {engine.name}`",
-                got=f"teacher '{name}': {spec.bound}",
-                hint="Use `engine: local`, save the teacher in a folder or file that all workers see, or join stored answers with `by: text`.",
-            )
 
 
 def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -> int:
