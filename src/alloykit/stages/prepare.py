@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from torch import Tensor
@@ -94,7 +95,7 @@ class Prepared:
         shapes = tuple(g.states or ModelShape(0, 0) for g in gives)
         return Context(self.space, student=self.student_shape, teachers=shapes, gives=gives)
 
-    @property
+    @cached_property
     def warnings(self) -> list[str]:
         """What is known before the sweep: of the labels' names, of the language of the texts, and of the method."""
         multi_label = self.method.needs.multi_label
