@@ -27,29 +27,22 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.alloy.acceptance import ACCEPTED, TOO_FEW, outcome_of
+from alloykit.methods.alloy.acceptance import ACCEPTED, TOO_FEW
 from alloykit.methods.alloy.background_choice import ChosenMixture
 from alloykit.methods.alloy.by_energy import FLOOR, by_energy
-from alloykit.methods.alloy.by_ensemble import by_ensemble, ensemble_accuracy
-from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
-from alloykit.methods.alloy.energy_weights import EnergyWeights, mean_separation
-from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
+from alloykit.methods.alloy.by_ensemble import by_ensemble
+from alloykit.methods.alloy.energy_weights import EnergyWeights
+from alloykit.methods.alloy.estimate import estimate_of
 from alloykit.methods.alloy.few_labels import FewLabels, answerable
-from alloykit.methods.alloy.mixture import (
-    Anchors,
-    View,
-    initial_responsibilities,
-    initial_weights,
-    joined_views,
-)
+from alloykit.methods.alloy.measures import fit_measures
+from alloykit.methods.alloy.mixture import Anchors, View, joined_views
 from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
 from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.read_pool import ReadPool
-from alloykit.methods.alloy.report import alloy_report, texts_that_moved
-from alloykit.methods.alloy.routing import routing_margin, shares, teacher_weights
+from alloykit.methods.alloy.report import alloy_report
+from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
-from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
-from alloykit.methods.alloy.views import ViewAgreement, two_views
+from alloykit.methods.alloy.target import target
 from alloykit.methods.early_states import MAX_TEXTS, early_layers
 from alloykit.methods.muka.logit_confidences import fit_logit_confidences, logit_scores
 from alloykit.methods.own_labels import own_labels_kl
@@ -104,7 +97,8 @@ class Alloy(Method):
             return state | {"outcome": torch.tensor(TOO_FEW)}
         anchors = self._anchors(context, seen, state)
         chosen = ChosenMixture.fit(texts.view, owners, anchors, background=self.options.background, least=least)
-        return state | vars(seen) | chosen.state() | self._measures(texts, chosen, anchors, context)
+        measures = fit_measures(texts, chosen, anchors, context, self.options.dimensions)
+        return state | vars(seen) | chosen.state() | measures
 
     def _seen_in(self, read: ReadPool, state: State, context: Context) -> tuple[PoolView, StateSpace]:
         """The texts of the fit: those that are used and that some teacher has an answer to; and Eq. 1."""
@@ -119,64 +113,6 @@ class Alloy(Method):
         some = torch.cat([_some_answer(rows) for rows in read.batches])
         used = read.used & some
         return (texts if bool(used.all()) else texts.part(used)), seen
-
-    def _measures(
-        self, texts: PoolView, chosen: ChosenMixture, anchors: Anchors | None, context: Context
-    ) -> dict[str, Tensor]:
-        """All that is fitted after the mixture, and what the report says of it. With a background: of the texts outside of it."""
-        space = context.space
-        owners, background = space.has_label(), chosen.has_background
-        everything, b = texts.view, chosen.background_share(texts.view, owners)
-        halves = cross_fit(everything, owners, background=background)
-        views = two_views(texts, self.options.dimensions, owners, background=background)
-        labels_outside = dict[str, Tensor]()
-        if chosen.without is not None:
-            inside = b < 0.5
-            labels_outside = {
-                "background_labels": chosen.without.scores(everything, owners)[~inside]
-                .argmax(-1)
-                .bincount(minlength=owners.shape[1])
-            }
-            texts, halves = texts.part(inside), halves.part(inside)
-            views = None if views is None else (views[0][inside], views[1][inside])
-        view = texts.view
-        plain = chosen.scores(view, owners)
-        alpha = fit_inverse_temperature(plain, halves.scores, owners)
-        skill = label_skill(plain, halves.state_scores, view.answers, owners)
-        scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
-        if anchors is not None:
-            few = FewLabels.fit(everything, anchors, owners, background=background)
-            scores, by_labels = few.scores(plain, view), few.state()
-            rho = torch.softmax(few.alpha * scores, -1)
-            if few.covers(rho):
-                by_labels |= estimate_from_labels(rho, few.texts)
-            right = few.accuracy, ensemble_accuracy(context)
-        r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
-        clear, same_half = (
-            clarity(texts.probabilities, r, owners, view.answered),
-            same_teacher(plain, halves.scores, owners),
-        )
-        confidence = confidence_of_answers(texts.probabilities, r, owners, clear, space)
-        agreement = None if views is None else ViewAgreement.of(*views, owners)
-        by_energies = EnergyWeights.fit(chosen.mixture.energies, view.energies, r, owners, view.answered)
-        measures = {
-            "outcome": torch.tensor(outcome_of(skill, agreement, *right)),
-            "background_texts": b.mean(),
-            "inverse_temperature": alpha,
-            "clarity": clear,
-            "agreement": same_half.double().mean(),
-            "skill": torch.tensor(skill, dtype=torch.float64),
-            "separation": chosen.mixture.energies.separation(),
-            "mean_separation": mean_separation(chosen.mixture.energies, shares(r, owners, view.answered)),
-            "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
-        }
-        measures |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners)
-        both = same_half if views is None else same_teacher(*views, owners)
-        measures |= estimate(plain, both, halves, view.answers, confidence, owners, views=views is not None)
-        if agreement is not None:
-            of_views = {"label_agreement": agreement.labels, "teacher_agreement": agreement.teachers}
-            measures |= {name: torch.tensor(value, dtype=torch.float64) for name, value in of_views.items()}
-        return measures | by_labels | labels_outside | ({} if by_energies is None else by_energies.state())
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         outcome, answered = int(context.state["outcome"]), _taken(rows)
