@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from pydantic import TypeAdapter
 from alloykit.data import Texts
 from alloykit.data.table import BETWEEN_LABELS
 from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
-from alloykit.files import write_atomic
+from alloykit.files import write_atomic, write_json
 from alloykit.labels import GIVEN
 from alloykit.recipe.models import InMemory, Recipe
 from alloykit.run_folder.file_names import CHANGES, CHANGES_PAGE
@@ -45,15 +44,14 @@ def compare_students(old: RunFolder, new: RunFolder) -> dict[str, Any]:
     return common | {"on": "pool"} | found
 
 
-def write_changes(old: RunFolder, new: RunFolder, found: Mapping[str, Any]) -> Path:
-    """Write changes.html in the new run's folder. Returns its path."""
+def write_changes(old: RunFolder, new: RunFolder) -> None:
+    """Compare the students, and write changes.json and changes.html in the new run's folder."""
     from alloykit.reporting import page
     from alloykit.reporting.changes import render_changes
 
-    views = [page.load(run.folder) for run in (old, new)]
-    path = new.folder / CHANGES_PAGE
-    write_atomic(path, render_changes(found, *views))
-    return path
+    found = compare_students(old, new)
+    write_json(new.folder / CHANGES, found)
+    write_atomic(new.folder / CHANGES_PAGE, render_changes(found, *(page.load(run.folder) for run in (old, new))))
 
 
 def read_changes(run: RunFolder) -> dict[str, Any]:

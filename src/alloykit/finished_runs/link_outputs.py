@@ -7,17 +7,23 @@ from collections.abc import Collection
 from pathlib import Path
 
 from alloykit.files import file_errors, is_left_over, link_file
+from alloykit.progress import log_line
 from alloykit.run_folder.file_names import CACHE, STATES
 from alloykit.run_folder.output_folder import LOCK_FILES
 
 
-def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> int:
-    """Link the outputs of these teachers, and the states of the pool, from an earlier run folder into a new one. Returns the number of files.
+def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> None:
+    """Link the outputs of these teachers, and the states of the pool, from an earlier run folder into a new one. Warns if it has none.
 
     The links are hard links, which take no space; on another file system they are copies. Both runs replace files and never change them in
     place, so neither run can change the other. Files that are there already stay. A receipt comes after its file: a killed process goes on.
     """
     store = earlier / CACHE
+    if not store.is_dir():
+        log_line(
+            f"warning: no cached outputs in {earlier}: every teacher reads every text. --cache names another place"
+        )
+        return
     with file_errors(store):
         files = [path for path in store.rglob("*") if path.is_file() and _belongs(path.relative_to(store), teachers)]
         files += [path for path in [earlier / STATES] if path.is_file()]
@@ -25,7 +31,6 @@ def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> int:
         target = run / path.relative_to(earlier)
         if not os.path.lexists(target):
             link_file(path, target)
-    return len(files)
 
 
 def _belongs(name: Path, teachers: Collection[str]) -> bool:

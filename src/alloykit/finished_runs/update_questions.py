@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alloykit.files import write_json
-from alloykit.finished_runs.compare_students import compare_students, write_changes
+from alloykit.finished_runs.compare_students import write_changes
 from alloykit.finished_runs.finished_run import refuse_cluster, refuse_code, refuse_services, unfinished_run
 from alloykit.finished_runs.folder_of_update import folder_of_update
 from alloykit.finished_runs.link_outputs import link_outputs
 from alloykit.finished_runs.lost_labels import refuse_lost_labels
 from alloykit.finished_runs.update_recipe import Changes, changes_by_question, kept_teachers, updated_questions
-from alloykit.progress import log_line, logged_to
-from alloykit.run_folder.file_names import CACHE, CHANGES, LOG, RECIPE
+from alloykit.progress import logged_to
+from alloykit.run_folder.file_names import LOG, RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.prepare_questions import of_question
@@ -57,18 +56,12 @@ def update_questions(
             kept[name] = kept_teachers(before[name].recipe, one, own[name])
 
     def link(name: str, new: RunFolder) -> None:
-        if cache is None and name in before and (before[name].folder / CACHE).is_dir():
+        if cache is None and name in before:
             link_outputs(before[name].folder, new.folder, kept[name])
-        elif cache is None and name in before:
-            log_line(
-                f"warning: no cached outputs in {before[name].folder}: every teacher reads every text. --cache names another place"
-            )
 
     new = run_questions(recipe, cache=cache, overwrite=overwrite, begin=link)
     with locked(new.folder), logged_to(new.folder / LOG, RECIPE):
         for name, part in new.questions.items():
             if name in before:
-                found = compare_students(before[name], part)
-                write_json(part.folder / CHANGES, found)
-                write_changes(before[name], part, found)
+                write_changes(before[name], part)
     return new

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alloykit.files import write_json
-from alloykit.finished_runs.compare_students import compare_students, write_changes
+from alloykit.finished_runs.compare_students import write_changes
 from alloykit.finished_runs.finished_run import refuse_cluster, refuse_code, refuse_services, unfinished_run
 from alloykit.finished_runs.folder_of_update import folder_of_update
 from alloykit.finished_runs.link_outputs import link_outputs
@@ -13,8 +12,8 @@ from alloykit.finished_runs.lost_labels import refuse_lost_labels
 from alloykit.finished_runs.update_questions import update_questions
 from alloykit.finished_runs.update_recipe import Changes, kept_teachers, updated_recipe
 from alloykit.methods.registry import create
-from alloykit.progress import log_line, logged_to
-from alloykit.run_folder.file_names import CACHE, CHANGES, LOG, RECIPE
+from alloykit.progress import logged_to
+from alloykit.run_folder.file_names import LOG, RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.amalgamation import run_recipe
@@ -65,19 +64,13 @@ def update_run(
     kept = kept_teachers(before, recipe, changes)
 
     def link(new: RunFolder) -> None:
-        if cache is None and (run.folder / CACHE).is_dir():
+        if cache is None:
             link_outputs(run.folder, new.folder, kept)
-        elif cache is None:
-            log_line(
-                f"warning: no cached outputs in {run.folder}: every teacher reads every text. --cache names another place"
-            )
 
     check = check_teachers if create(recipe.method).one_task else None
     new = run_recipe(recipe, cache=cache, overwrite=overwrite, check=check, begin=link)
     if not (run.has_student and new.has_student):
         return new
     with locked(new.folder), logged_to(new.folder / LOG, RECIPE):
-        found = compare_students(run, new)
-        write_json(new.folder / CHANGES, found)
-        write_changes(run, new, found)
+        write_changes(run, new)
     return new
