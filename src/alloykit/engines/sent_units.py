@@ -73,7 +73,7 @@ def put_unit(store: Store, files: Mapping[str, bytes]) -> None:
         store.storage.write(name, data)
 
 
-def sent_units(store: Store, teacher: str, had: Collection[str] = ()) -> SentUnits:
+def sent_units(store: Store, teacher: str, had: Collection[str]) -> SentUnits:
     """What a private store has of a teacher. Its units are removed from it. had: files that the driver has sent."""
     folder, units = f"teachers/{teacher}", dict[str, tuple[bytes, dict[str, Any]]]()
     for name in sorted(store.units(folder)):

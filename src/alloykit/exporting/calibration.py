@@ -39,10 +39,8 @@ class Int8Form:
     error: float
 
 
-def sample_rows(
-    run: Callable[[dict[str, Any]], Sequence[Floats]], batches: Sequence[dict[str, Any]], rows: int = ROWS
-) -> list[Floats]:
-    """States of real tokens, evenly spread over the batches: [about `rows`, d] for each output of `run`.
+def sample_rows(run: Callable[[dict[str, Any]], Sequence[Floats]], batches: Sequence[dict[str, Any]]) -> list[Floats]:
+    """States of real tokens, evenly spread over the batches: [about `ROWS`, d] for each output of `run`.
 
     run: a padded batch with its attention mask → tensors [B, L, d], or [B, 1, d] of first tokens.
     """
@@ -56,7 +54,7 @@ def sample_rows(
         for kept, states in zip(found, outputs, strict=True):
             whole = states.shape[:2] == mask.shape
             real = states[mask] if whole else states.reshape(-1, states.shape[-1])
-            kept.append(real[:: max(1, (tokens if whole else texts) // rows)])
+            kept.append(real[:: max(1, (tokens if whole else texts) // ROWS)])
     return [np.concatenate(kept) for kept in found]
 
 

@@ -38,7 +38,7 @@ Speed: measured on a CPU ({measured["threads"]} thread{"s" * (measured["threads"
 alloykit predict . texts.csv --onnx
 ```
 
-{notes}{_browser(parts, several)}"""
+{notes}{_browser(several)}"""
 
 
 def _row(name: str, one: Mapping[str, Any], part: QuestionPart, several: bool) -> str:
@@ -92,7 +92,7 @@ them. They are already divided by the question's temperature. `alloykit_question
 """
 
 
-def _browser(parts: Sequence[QuestionPart], several: bool) -> str:
+def _browser(several: bool) -> str:
     if several:
         return """transformers.js can load this folder with `AutoModelForSequenceClassification`. Take each question's part of its `logits`. Its
 `pipeline("text-classification")` takes one softmax over all labels, which answers no question.

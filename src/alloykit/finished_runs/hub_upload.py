@@ -30,7 +30,7 @@ def check_repository_name(repository: str) -> None:
 
 
 def upload(
-    files: Sequence[Upload], repository: str, *, branch: str | None = None, private: bool | None = None, message: str
+    files: Sequence[Upload], repository: str, *, branch: str | None, private: bool | None, message: str
 ) -> dict[str, Any]:
     """Create the repository and the branch if they do not exist, and add the files in one commit.
 

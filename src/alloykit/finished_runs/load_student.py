@@ -13,7 +13,7 @@ from alloykit.serving.predictor import Predictor
 def load_student(
     folder: Path,
     *,
-    onnx: bool = False,
+    onnx: bool,
     device: str = "auto",
     trust_remote_code: bool = False,
     threads: int | None = None,

@@ -33,10 +33,10 @@ def predict_texts(
     origin: str | Path | TextIO | Sequence[str],
     keys: AnswerKeys,
     *,
-    text: str = "text",
-    text_pair: str | None = None,
-    trust_remote_code: bool = False,
-    onnx: bool = False,
+    text: str,
+    text_pair: str | None,
+    trust_remote_code: bool,
+    onnx: bool,
 ) -> Iterator[dict[str, Any]]:
     """Yield {row} and the answer of each input row, as `commands/predict.py: predict` describes. folder: of a run or of a model. AlloyError."""
     if not isinstance(origin, (str, Path)):

@@ -20,13 +20,13 @@ def push_run(
     run: RunFolder,
     repository: str,
     *,
-    private: bool | None = None,
-    branch: str | None = None,
-    licence: str | None = None,
-    languages: Sequence[str] = (),
-    with_cache: bool = False,
-    with_texts: bool = False,
-    dry_run: bool = False,
+    private: bool | None,
+    branch: str | None,
+    licence: str | None,
+    languages: Sequence[str],
+    with_cache: bool,
+    with_texts: bool,
+    dry_run: bool,
 ) -> dict[str, Any]:
     """Upload student, card and ONNX export of a run in one commit. Arguments and result are those of `commands/push.py: push`.
 

@@ -62,7 +62,7 @@ class Suggestion:
 
 
 def suggest_texts(
-    run: RunFolder, n: int = 100, *, cache: str | Path | None = None, trust_remote_code: bool = False
+    run: RunFolder, n: int, *, cache: str | Path | None = None, trust_remote_code: bool = False
 ) -> list[Suggestion]:
     """The n texts of the pool that student and teachers are least confident about, the most useful first (evaluation/label_next.py).
 

@@ -22,11 +22,11 @@ def update_questions(
     run: RunFolder,
     changes: Changes,
     *,
-    output: str | Path | None = None,
-    cache: str | Path | None = None,
-    overwrite: bool = False,
-    trust_remote_code: bool = False,
-    trust_url: bool = False,
+    output: str | Path | None,
+    cache: str | Path | None,
+    overwrite: bool,
+    trust_remote_code: bool,
+    trust_url: bool,
 ) -> RunFolder:
     """The same as `update_run`, for a run with several questions. Teachers are named QUESTION/NAME, and a further one is QUESTION=MODEL.
 

@@ -48,10 +48,10 @@ def upload_files(
     run: RunFolder,
     place: str,
     *,
-    licence: str | None = None,
-    languages: Sequence[str] = (),
-    with_cache: bool = False,
-    with_texts: bool = False,
+    licence: str | None,
+    languages: Sequence[str],
+    with_cache: bool,
+    with_texts: bool,
 ) -> list[Upload]:
     """The card, the student and its ONNX export if there is one; with_cache: the teachers' outputs; with_texts: the texts of the pool.
 

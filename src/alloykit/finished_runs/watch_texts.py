@@ -43,9 +43,9 @@ def watch_texts(
     run: RunFolder,
     origin: Any,
     *,
-    text: str = "text",
-    text_pair: str | None = None,
-    trust_remote_code: bool = False,
+    text: str,
+    text_pair: str | None,
+    trust_remote_code: bool,
 ) -> dict[str, Any]:
     """How new texts differ from the pool, as `evaluation/drift.py: drift` has it. The student's answers to the pool are kept in the run folder.
 

@@ -50,7 +50,7 @@ def forward_texts(
     budget: Budget,
     name: str,
     passes: int = 1,
-    one_length: bool = False,
+    one_length: bool,
     advance: Advance = lambda n: None,
 ) -> Tensor:
     """The outputs of `run` for all texts, in their order: [passes, n, width] float32 on the CPU.

@@ -78,19 +78,19 @@ def is_hub_id(model: str) -> bool:
     return not _as_path(model.split("/")[0])[1]
 
 
-def card_of(model: str, revision: str | None = None) -> Path | None:
+def card_of(model: str) -> Path | None:
     """The file of a model's own card: from its folder, or from the hub if it answers in time. None if there is none."""
     from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
 
     path, _, is_folder = _as_path(model)
     if is_folder or not is_hub_id(model):
         return path / "README.md" if (path / "README.md").is_file() else None
-    cached = try_to_load_from_cache(model, "README.md", revision=revision)
+    cached = try_to_load_from_cache(model, "README.md")
     if isinstance(cached, str):
         return Path(cached)
     with quiet_hub():
         try:
-            commit = HfApi().model_info(model, revision=revision, timeout=SECONDS).sha
+            commit = HfApi().model_info(model, timeout=SECONDS).sha
             return Path(hf_hub_download(model, "README.md", revision=commit))
         except Exception:  # no network, no such model, no card
             return None

@@ -78,7 +78,7 @@ def encode_long(
     texts: Sequence[str],
     pairs: Sequence[str | None] | None,
     max_length: int,
-    long_texts: LongTexts = "head",
+    long_texts: LongTexts,
 ) -> list[TokenIds]:
     """Token ids and attention mask of each text, at most `max_length` each, not padded; special tokens are always kept.
 

@@ -62,7 +62,7 @@ def joint_label(question: str, label: str) -> str:
     return f"{question}: {label}"
 
 
-def question_parts(labels: Mapping[str, Sequence[str]], multi_label: Collection[str] = ()) -> tuple[QuestionPart, ...]:
+def question_parts(labels: Mapping[str, Sequence[str]], multi_label: Collection[str]) -> tuple[QuestionPart, ...]:
     """The parts of these questions, in their order. labels: by question. multi_label: the questions whose labels do not exclude each other."""
     parts, first = [], 0
     for name, own in labels.items():

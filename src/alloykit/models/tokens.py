@@ -107,7 +107,7 @@ def most_tokens(config: Any, tokenizer: Any) -> int | None:
     return min((n for n in limits if isinstance(n, int) and 0 < n < UNLIMITED), default=None)
 
 
-def usable_length(model: Any, tokenizer: Any, wanted: int | None = None) -> int:
+def usable_length(model: Any, tokenizer: Any, wanted: int | None) -> int:
     """Tokens per text that both model and tokenizer can take, at most `wanted`; 512 if nothing sets a limit.
 
     A table of positions sets a limit also where nothing else does. RoBERTa-style models count positions from padding_idx + 1, and BART's from its offset:

@@ -16,7 +16,7 @@ from alloykit.run_folder.file_names import CACHE
 
 
 def examine(
-    path: Path | None = None, overrides: Sequence[str] | None = None, *, cache: str | None = None, probe: bool = True
+    path: Path | None, overrides: Sequence[str] | None = None, *, cache: str | None, probe: bool
 ) -> dict[str, Any]:
     """Check the machine, and the recipe at `path` if there is one. A recipe that cannot be read is one of the errors.
 

@@ -49,7 +49,7 @@ def examine_recipe(recipe: Recipe, *, probe: bool = True) -> tuple[list[Finding]
     return checks, plan
 
 
-def examine_questions(recipe: QuestionsRecipe, *, probe: bool = True) -> tuple[list[Finding], dict[str, Any] | None]:
+def examine_questions(recipe: QuestionsRecipe, *, probe: bool) -> tuple[list[Finding], dict[str, Any] | None]:
     """The checks of every question, and the plan of all if the recipe can run. probe: as for `examine_recipe`."""
     checks: list[Finding] = []
     for name in recipe.questions:

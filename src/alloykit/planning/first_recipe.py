@@ -46,7 +46,7 @@ ABOUT_LABELS = {
 }
 
 
-def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None) -> str:
+def first_recipe(teachers: Sequence[str], texts: str, method: str | None) -> str:
     """The text of a recipe for these teachers and texts, with comments. Only the configurations and tokenizers of the teachers are read.
 
     teachers: folders or hub ids. texts: a file, a folder or a hub id. method: a method's name; the recipe's default if not given.

@@ -50,9 +50,7 @@ def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, pr
     return found | generation
 
 
-def plan_several(
-    recipe: QuestionsRecipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True
-) -> dict[str, Any]:
+def plan_several(recipe: QuestionsRecipe, *, tables: Mapping[str, Texts] | None = None, probe: bool) -> dict[str, Any]:
     """The plan of a recipe with several questions: `questions`, by name as `plan_recipe` gives them, and what they have in common. The student
     is trained once, so its steps and seconds count once. tables, probe and AlloyError as `plan_recipe`."""
     check_run_folder(Path(recipe.output))
@@ -88,7 +86,7 @@ def describe_generation(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool = True) -> dict[str, Any]:
+def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool) -> dict[str, Any]:
     """The plan as a dictionary. `requested`: the training options in the recipe, without defaults for learning rate and epochs."""
     recipe, space, begun = prepared.recipe, prepared.space, time.perf_counter()
     n, distinct, passes = len(prepared.texts), _distinct(prepared), _passes(prepared)

@@ -331,12 +331,12 @@ def read_recipe(path: Path, kind: type[AnyRecipe], overrides: Sequence[str] | No
     return parse(recipe_values(path, overrides), kind, name_in_messages(path, overrides))
 
 
-def name_in_messages(path: Path, overrides: Sequence[str] | None = None) -> str:
+def name_in_messages(path: Path, overrides: Sequence[str] | None) -> str:
     """How messages call a recipe file that was changed from the command line."""
     return f"{path}, changed by -o {' -o '.join(overrides)}" if overrides else str(path)
 
 
-def recipe_values(path: Path, overrides: Sequence[str] | None = None) -> dict[str, Any]:
+def recipe_values(path: Path, overrides: Sequence[str] | None) -> dict[str, Any]:
     """The values of a recipe file, after `overrides`, before they are checked. AlloyError for a file that holds no mapping."""
     if path.is_dir():
         raise AlloyError(expected="a recipe file", got=f"'{path}', which is a folder", hint="Name the YAML file in it.")

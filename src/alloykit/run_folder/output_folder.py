@@ -28,7 +28,7 @@ def check_output(folder: Path) -> None:
             raise AlloyError(expected="a folder as `output`", got=f"the file '{place}'", hint="Choose another output.")
 
 
-def check_file(path: Path, inputs: Iterable[object] = ()) -> None:
+def check_file(path: Path, inputs: Iterable[object]) -> None:
     """AlloyError if the path of a file to be written is a folder, or a file that the command reads. inputs: what it reads; of these, files and
     the files in folders count."""
     if path.is_dir():

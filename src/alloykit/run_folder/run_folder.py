@@ -200,7 +200,7 @@ def check_run_folder(folder: Path) -> None:
     refuse_others(folder, RECIPE, (CACHE, START, GENERATED, QUESTIONS))
 
 
-def check_run(recipe: Recipe | QuestionsRecipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:
+def check_run(recipe: Recipe | QuestionsRecipe, inputs: Mapping[str, Any], *, overwrite: bool) -> bool:
     """AlloyError for an output folder that this recipe must not write to. Returns whether it holds results."""
     folder = Path(recipe.output)
     check_run_folder(folder)

@@ -52,8 +52,8 @@ class Batcher(Generic[Item, Result]):
         max_batch: int,
         max_wait: float,
         max_queue: int,
-        observe: Observe = lambda items, seconds: None,
-        begin: Callable[[], None] = lambda: None,
+        observe: Observe,
+        begin: Callable[[], None],
     ) -> None:
         self._compute, self._observe, self._begin = compute, observe, begin
         self.max_batch, self.max_wait, self.max_queue = max_batch, max_wait, max_queue

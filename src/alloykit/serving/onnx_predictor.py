@@ -52,14 +52,14 @@ class OnnxPredictor(TextClassifier):
         tokenizer: Any,
         labels: Sequence[str],
         max_length: int,
-        temperature: float = 1.0,
-        long_texts: LongTexts = "head",
-        folder: Path | None = None,
+        temperature: float,
+        long_texts: LongTexts,
+        folder: Path | None,
         estimated_accuracy: Mapping[str, float | None] | None = None,
         *,
-        questions: tuple[QuestionPart, ...] = (),
-        multi_label: bool = False,
-        one_length: bool = False,
+        questions: tuple[QuestionPart, ...],
+        multi_label: bool,
+        one_length: bool,
     ) -> None:
         """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`, or by that of each question.
         folder: the one with none_of_these.safetensors."""

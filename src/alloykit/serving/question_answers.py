@@ -16,9 +16,9 @@ def one_answer(
     labels: Sequence[str],
     probabilities: Tensor,
     *,
-    multi_label: bool = False,
+    multi_label: bool,
     all_probabilities: bool = False,
-    digits: int | None = None,
+    digits: int | None,
 ) -> dict[str, Any]:
     """`label` and `probability`, and `probabilities` of all labels on request. Of a multi-label student, `labels`, those of at least 0.5, and always
     `probabilities`. probabilities: [C], those of one text. digits: round to so many."""
@@ -36,7 +36,7 @@ def _rounded(value: float, digits: int | None) -> float:
 
 
 def question_answers(
-    parts: Sequence[QuestionPart], probabilities: Tensor, *, all_probabilities: bool, digits: int | None = None
+    parts: Sequence[QuestionPart], probabilities: Tensor, *, all_probabilities: bool, digits: int | None
 ) -> dict[str, dict[str, Any]]:
     """`one_answer` by question. probabilities: [C], those of one text over all questions."""
     return {

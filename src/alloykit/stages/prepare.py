@@ -272,7 +272,7 @@ def teachers_and_labels(teachers: Sequence[TeacherSpec], labels: LabelOptions) -
     return infos, space
 
 
-def prepare_without_texts(recipe: Recipe, tables: Mapping[str, Texts] | None = None) -> Prepared:
+def prepare_without_texts(recipe: Recipe, tables: Mapping[str, Texts] | None) -> Prepared:
     """`prepare` and `with_labelled_texts` with one text per label instead of the texts that are not generated yet.
 
     Generation takes hours, so errors in the recipe must show before it. The number of epochs does not depend on these texts. AlloyError.
@@ -287,7 +287,7 @@ def prepare_for_texts_to_come(recipe: Recipe) -> Prepared:
     return prepare(recipe, shown, pool=False)
 
 
-def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None = None) -> Prepared:
+def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None) -> Prepared:
     """With the recipe's validation texts, test texts and few labelled texts. `tables`: those in memory, by the keys of the recipe.
 
     AlloyError for texts that cannot be read or have labels that no teacher knows, also if no stage uses them."""

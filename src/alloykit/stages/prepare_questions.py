@@ -50,7 +50,7 @@ class PreparedQuestions:
         return {"questions": {name: inputs_of(part) for name, part in self.parts.items()}}
 
 
-def prepare_questions(recipe: QuestionsRecipe, tables: Mapping[str, Texts] | None = None) -> PreparedQuestions:
+def prepare_questions(recipe: QuestionsRecipe, tables: Mapping[str, Texts] | None) -> PreparedQuestions:
     """Check a recipe with several questions, and read its texts. tables: the pool, under `texts`, if it is in memory. Writes nothing. AlloyError."""
     pool, parts = (tables or {}).get("texts"), dict[str, Prepared]()
     for name in recipe.questions:

@@ -45,9 +45,8 @@ def sweep_recipe(
 def sweep_questions(
     recipe: QuestionsRecipe,
     *,
-    tables: Mapping[str, Texts] | None = None,
-    cache: str | Path | None = None,
-    part: tuple[int, int] = (0, 1),
+    cache: str | Path | None,
+    part: tuple[int, int],
 ) -> dict[str, str]:
     """`sweep_recipe` for every question of a recipe. Returns the store's folder or URL by question. Arguments and AlloyError as there."""
     found = {}
@@ -55,7 +54,7 @@ def sweep_questions(
         log_line(f"question '{name}'")
         with of_question(name):
             place = folder_of_cache(cache, name)
-            found[name] = sweep_recipe(recipe.question(name), tables=tables, cache=place, part=part)
+            found[name] = sweep_recipe(recipe.question(name), cache=place, part=part)
     return found
 
 

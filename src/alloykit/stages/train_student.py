@@ -49,7 +49,7 @@ class TrainedStudent:
 
 
 def make_student(
-    prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted, tracker: Tracker | None = None
+    prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted, tracker: Tracker | None
 ) -> TrainedStudent | None:
     """The run's student, trained now if there is none yet. None for a method without a student. AlloyError."""
     if prepared.method.phases() and not run.has_student:

@@ -28,7 +28,7 @@ def percentile_confidence(confidence: Tensor, quantiles: Tensor) -> Tensor:
     return (below + upto).double() / (2 * len(quantiles))
 
 
-def fit_mixture(confidence: Tensor, seed: int = 0) -> Tensor:
+def fit_mixture(confidence: Tensor) -> Tensor:
     """Two Gaussians with one variance on logit(c): "knows this text" and "does not". [n] → [2] float64, a and b.
 
     With a shared variance the posterior of the more confident component is σ(a · logit(c) + b), which is monotone in c.
@@ -39,7 +39,7 @@ def fit_mixture(confidence: Tensor, seed: int = 0) -> Tensor:
     x = _logit(confidence).numpy()[:, None]
     if len(x) < 2 or float(x.std()) < 1e-9:
         return torch.tensor([1.0, 0.0], dtype=torch.float64)
-    fitted = GaussianMixture(2, covariance_type="tied", random_state=seed, n_init=3, reg_covar=1e-6).fit(x)
+    fitted = GaussianMixture(2, covariance_type="tied", random_state=0, n_init=3, reg_covar=1e-6).fit(x)
     low, high = np.argsort(fitted.means_[:, 0])
     variance = float(fitted.covariances_[0, 0])
     m0, m1 = float(fitted.means_[low, 0]), float(fitted.means_[high, 0])

@@ -25,9 +25,9 @@ def teach_recipe(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
         return teach_one(recipe, folder, data)
 
 
-def teach_together_recipe(recipe: TogetherRecipe, *, data: Texts | None = None) -> list[Path]:
+def teach_together_recipe(recipe: TogetherRecipe) -> list[Path]:
     """Fine-tune and return the teachers' folders, in the recipe's order. Finished ones are left as they are. AlloyError."""
     folder = Path(recipe.output)
     check_folder(folder, recipe, recipe.models)
     with locked(folder), logged_to(folder / LOG, MADE_OF):
-        return teach_several(recipe, folder, data)
+        return teach_several(recipe, folder)

@@ -29,13 +29,13 @@ from alloykit.training.dataset import tokenize
 from alloykit.training.student import build_student
 
 
-def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> list[Path]:
-    """Fine-tune encoders under one head. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
+def teach_several(recipe: TogetherRecipe, folder: Path) -> list[Path]:
+    """Fine-tune encoders under one head. `folder` is locked. AlloyError."""
     from alloykit.training.tracker import tracking
     from alloykit.training.trainer import train
 
     folders = [folder / name for name in recipe.model_names]
-    recipe, texts, validation = checked_inputs(recipe, recipe.models, folder, data)
+    recipe, texts, validation = checked_inputs(recipe, recipe.models, folder, None)
     if all((f / METRICS).exists() for f in folders):
         log_line(f"{folder} is finished already")
         return folders

@@ -93,7 +93,7 @@ class SortedTable:
         return entries
 
 
-def first_of_parts(entries: Array, parts: int, first: int = 0, count: int | None = None) -> Array:
+def first_of_parts(entries: Array, parts: int, first: int, count: int | None) -> Array:
     """Where each of `count` parts begins, from the one with the number `first`, and their end, [count + 1] int64. entries: sorted, of these parts only."""
     wanted = np.arange(first, first + (parts if count is None else count) + 1)
     found: Array = np.searchsorted(part_of(entries, parts), wanted)

@@ -22,7 +22,7 @@ class AnswerQueue:
         classifier: Classifier,
         options: ServeOptions,
         metrics: ServerMetrics,
-        begin: Callable[[], None] = lambda: None,
+        begin: Callable[[], None],
     ) -> None:
         self._metrics = metrics
         self._batcher: Batcher[Asked, Answer] = Batcher(

@@ -25,8 +25,8 @@ def server_app(
     options: ServeOptions,
     *,
     name: str,
-    explainer: TextExplainer | None = None,
-    why_no_teachers: str = "",
+    explainer: TextExplainer | None,
+    why_no_teachers: str,
     begin: Callable[[], None] = lambda: None,
 ) -> Guard:
     """The ASGI application. name: the model's name on its pages. explainer: gives the teachers' answers for the page; without one the page

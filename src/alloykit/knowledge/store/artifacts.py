@@ -78,7 +78,7 @@ def with_defaults_of(kind: type[BaseModel], record: Mapping[str, Any]) -> dict[s
         return dict(record)
 
 
-def check_made(record: Path, made_of: MadeOf, *, expected: str, hint: str, complete: Complete | None = None) -> None:
+def check_made(record: Path, made_of: MadeOf, *, expected: str, hint: str, complete: Complete | None) -> None:
     """AlloyError with the differences if the record has other inputs than `made_of`. complete: as in `what_differs`."""
     if record.exists() and (lines := what_differs(record, made_of, complete)):
         refuse(lines, expected=expected, hint=hint)

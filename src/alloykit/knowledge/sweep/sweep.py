@@ -93,7 +93,7 @@ def open_teacher(
     sampler: Sampler | None = None,
     loaded: Answerer | None = None,
     *,
-    probe: bool = True,
+    probe: bool,
 ) -> Answerer:
     """Load a teacher, and compare it and its sampler with what the store's outputs were made with. AlloyError.
 

@@ -70,7 +70,7 @@ class Background:
         return found
 
 
-def initial_background(energies: Tensor, answered: Tensor | None = None) -> Tensor:
+def initial_background(energies: Tensor, answered: Tensor | None) -> Tensor:
     """Eq. 18, [n], over the teachers that have an answer. energies [n, N]; answered [n, N] bool, None: all."""
     largest = (energies if answered is None else energies.masked_fill(~answered, -math.inf)).amax(-1)
     return START * torch.sigmoid((largest.quantile(0.5) - largest) / START_WIDTH)

@@ -32,7 +32,7 @@ def pooled_blocks(teacher: TeacherRows, depth: int) -> Tensor:
     return torch.stack([torch.stack([layers[layer - 1] for layer in group]).mean(0) for group in groups], 1)
 
 
-def fit_confidence(context: Context, *, relative: bool, mixed: bool = True) -> State:
+def fit_confidence(context: Context, *, relative: bool, mixed: bool) -> State:
     """For every teacher i and block b: Gaussians, and the logistic curve that turns their distances into a confidence (ours).
 
     "i.b.…": the Gaussians of one half of the texts of teacher i's labels. mixed: their background also has as many texts of other labels.
