@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -21,6 +21,7 @@ from alloykit.errors import AlloyError
 from alloykit.names import quoted, shown
 from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import RowIndex, id_blocks
+from alloykit.temporary.rows_at import Array
 
 BETWEEN_LABELS = "\n"  # in the label of a text with several
 UNLABELLED = "?"
@@ -54,6 +55,15 @@ class Texts:
     def is_pair(self) -> bool:
         """Whether texts have a second text."""
         return "text_pair" in self.table.column_names
+
+    @property
+    def pairs(self) -> list[str | None] | None:
+        """The second texts; None where texts have none."""
+        return list(self.table["text_pair"]) if self.is_pair else None
+
+    def select(self, at: Sequence[int] | Array) -> Texts:
+        """Some of the texts, in this order. at: positions."""
+        return replace(self, table=self.table.select(at))
 
     @property
     def text_columns(self) -> list[str]:

@@ -39,7 +39,8 @@ def compare_students(old: RunFolder, new: RunFolder) -> dict[str, Any]:
         truth = [_true_labels(cell, aliases) for cell in test.table["label"]]
         answers, later = _names(before, test), _names(after, test)
         return common | {"on": "test"} | changes_on_test(answers, later, truth, after.labels, before.labels)
-    pool = _sample(read(origin_of(recipe)))
+    pool = read(origin_of(recipe))
+    pool = pool.select(np.sort(sampled_positions(len(pool), ASKED)))
     found = changes_on_pool(_names(before, pool), _names(after, pool), after.labels, before.labels)
     return common | {"on": "pool"} | found
 
@@ -80,8 +81,3 @@ def _names(student: Predictor, texts: Texts) -> list[set[str]]:
 
 def _true_labels(cell: str, aliases: Mapping[str, str]) -> set[str]:
     return {aliases.get(name, name) for name in cell.split(BETWEEN_LABELS) if name}
-
-
-def _sample(texts: Texts) -> Texts:
-    at = np.sort(sampled_positions(len(texts), ASKED))
-    return Texts(texts.table.select(at), texts.dropped, texts.total)

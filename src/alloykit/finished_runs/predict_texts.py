@@ -61,8 +61,7 @@ def predict_texts(
 
 def _of_file(origin: str | Path, text: str, text_pair: str | None) -> _Input:
     found = load_texts(origin, text=text, text_pair=text_pair)
-    pairs = list(found.table["text_pair"]) if found.is_pair else None
-    return _Input(list(found.table["text"]), pairs, list(found.table["source_row"]), found.total)
+    return _Input(list(found.table["text"]), found.pairs, list(found.table["source_row"]), found.total)
 
 
 def _of_lines(origin: TextIO | Sequence[str]) -> _Input:

@@ -98,8 +98,7 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
             hint=f"Run `alloykit watch` once where the pool is: {POOL_ANSWERS} in the run folder then replaces it. {error.hint}",
         ) from error  # fmt: skip
     asked, new = pool_sample(len(texts), recipe.training)
-    chosen = Texts(texts.table.select(asked), {}, len(asked))
-    readings = list(_readings(student, chosen, "student on the pool"))
+    readings = list(_readings(student, texts.select(asked), "student on the pool"))
     energy = np.concatenate([reading.energy.numpy() for reading in readings])
     room = float(energy.max() - energy.min()) or 1.0
     low, high = float(energy.min()) - room / 2, float(energy.max()) + room / 2

@@ -24,9 +24,8 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.unusual_texts import add_texts, fit_none_of_these, unusual_texts
+from alloykit.stages.student_on_pool import StudentOnPool
 from alloykit.stats.none_of_these import NoneOfThese
-from alloykit.training.pool_sample import pool_sample
 from alloykit.training.schedule import Schedule, required, with_defaults
 
 LOOKED_AT = 20_000  # texts of the pool for its statistics; the error of a share is then at most ±0.7 points
@@ -100,19 +99,14 @@ def student_view(
 
     The first has its confidence, calibrated without labels, the texts with the lowest confidence and the most unusual texts. If the method
     fails to give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that was fitted before stays."""
-    texts = prepared.texts
-    positions, unseen = pool_sample(len(texts), prepared.recipe.training)
-    asked, new = positions.tolist(), torch.from_numpy(unseen)
-    table = texts.table.select(asked)
-    pairs = list(table["text_pair"]) if texts.is_pair else None
-    probabilities, states = classifier.with_states(table["text"], pairs, "student on the pool")
+    asked = StudentOnPool.of(prepared.texts, classifier, prepared.recipe.training)
+    probabilities, rows, new = asked.probabilities, asked.rows, asked.unseen
     supervision, method, before = None, prepared.method, fitted_temperature(classifier.model.config)
     if method.single_target:
-        known = source.rows(asked)
+        known = source.rows(asked.positions)
         supervision = attempt(
-            method, "its targets of the pool", lambda: supervised(method, known, context, len(asked)), warnings
+            method, "its targets of the pool", lambda: supervised(method, known, context, len(rows)), warnings
         )
-    rows = list(table["source_row"])
     names = prepared.space.names
     view = attempt(
         method,
@@ -121,12 +115,10 @@ def student_view(
         warnings,
     ) or student.pool_confidence(probabilities, None, new, names, rows)
     answers = probabilities.argmax(-1)
-    fitted, scores = fit_none_of_these(classifier, states, answers, new)
-    if fitted is not None:
-        view["none_of_these"] = unusual_texts(fitted, scores, [names[c] for c in answers.tolist()], rows)
+    unusual, fitted = asked.unusual(answers, [names[c] for c in answers.tolist()])
+    view |= unusual
     if prepared.recipe.report.show_texts:
-        listed = view["least_certain"] + view.get("none_of_these", {}).get("most_unusual", [])
-        add_texts(listed, texts, dict(zip(rows, asked, strict=True)))
+        asked.show(view["least_certain"] + view.get("none_of_these", {}).get("most_unusual", []))
     return view, fitted
 
 

@@ -91,5 +91,4 @@ def _reference(prepared: Prepared, data: Texts) -> Tensor | None:
 
 def probabilities_of(classifier: Predictor, data: Texts) -> Tensor:
     """A classifier's probabilities at temperature 1. The report shows calibration without and with the temperature."""
-    pairs = list(data.table["text_pair"]) if data.is_pair else None
-    return classifier.probabilities(data.table["text"], pairs, calibrated=False)
+    return classifier.probabilities(data.table["text"], data.pairs, calibrated=False)

@@ -22,10 +22,9 @@ from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared, stored
-from alloykit.stages.unusual_texts import add_texts, fit_none_of_these, unusual_texts
+from alloykit.stages.student_on_pool import StudentOnPool
 from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
-from alloykit.training.pool_sample import pool_sample
 
 LEAST = 2  # held-out texts to which a temperature is fitted
 
@@ -37,13 +36,9 @@ def multi_label_pool(
 
     The first has its `temperature`, fitted to the targets of texts that it did not learn from (None without such texts; one that was fitted before stays), its most unusual texts, and by
     label its calibrated answers beside the targets (`learned_labels`), on texts that it did not learn from if there are any."""
-    texts, space = prepared.texts, prepared.space
-    positions, unseen = pool_sample(len(texts), prepared.recipe.training)
-    asked, new = positions.tolist(), torch.from_numpy(unseen)
-    table = texts.table.select(asked)
-    pairs = list(table["text_pair"]) if texts.is_pair else None
-    student, states = classifier.with_states(list(table["text"]), pairs, "student on the pool")
-    target, known = label_probabilities(source.rows(asked), space)
+    space, asked = prepared.space, StudentOnPool.of(prepared.texts, classifier, prepared.recipe.training)
+    student, new = asked.probabilities, asked.unseen
+    target, known = label_probabilities(source.rows(asked.positions), space)
     view: dict[str, Any] = {"temperature": None}
     if int(new.sum()) >= LEAST:
         before = fitted_temperature(classifier.model.config)
@@ -55,15 +50,11 @@ def multi_label_pool(
         "unseen": bool(new.any()),
         "labels": learned_labels(target[shown], known[shown], calibrated[shown], space.names),
     }
-    fitted, scores = fit_none_of_these(classifier, states, label_groups(student), new)
-    if fitted is not None:
-        rows = list(table["source_row"])
-        given = [[name for name, p in zip(space.names, row, strict=True) if p >= GIVEN] for row in student.tolist()]
-        named = [", ".join(labels) or "no label" for labels in given]
-        view["none_of_these"] = unusual_texts(fitted, scores, named, rows)
-        if prepared.recipe.report.show_texts:
-            add_texts(view["none_of_these"]["most_unusual"], texts, dict(zip(rows, asked, strict=True)))
-    return view, fitted
+    given = [[name for name, p in zip(space.names, row, strict=True) if p >= GIVEN] for row in student.tolist()]
+    unusual, fitted = asked.unusual(label_groups(student), [", ".join(labels) or "no label" for labels in given])
+    if unusual and prepared.recipe.report.show_texts:
+        asked.show(unusual["none_of_these"]["most_unusual"])
+    return view | unusual, fitted
 
 
 def label_groups(probabilities: Tensor) -> Tensor:
@@ -82,8 +73,7 @@ def evaluate_multi_label(prepared: Prepared, run: RunFolder, store: Store, data:
         stored(prepared, store, data.ids(), answers_only=True), prepared.space, prepared.names
     )
     if run.has_student:
-        pairs = list(data.table["text_pair"]) if data.is_pair else None
-        answers[STUDENT] = prepared.predictor(run.student).probabilities(list(data.table["text"]), pairs)
+        answers[STUDENT] = prepared.predictor(run.student).probabilities(data.table["text"], data.pairs)
     result = multi_label_scores(answers, truth, prepared.space.names)
     metrics = run.metrics
     assert metrics is not None

@@ -77,4 +77,4 @@ def _restrict(texts: Texts, labels: list[str] | None) -> Texts:
             hint=f"The data has {quoted(sorted(set(found)))}.",
         )
     keep = [i for i, label in enumerate(found) if label in labels]
-    return Texts(texts.table.select(keep), texts.dropped, texts.total)
+    return texts.select(keep)
