@@ -1,36 +1,33 @@
-"""A first recipe for given teachers and texts: every block with a comment, ready to run."""
+"""A first recipe for given teachers and texts: which columns, labels, student and lengths it names."""
 
 from __future__ import annotations
 
 import re
-import textwrap
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from yaml.reader import Reader
 
 from alloykit.data import Texts, TextsOptions, columns_of, load_texts, texts_options
 from alloykit.data.readers import format_of
 from alloykit.errors import AlloyError, AlloyWarning
-from alloykit.escape import visible
-from alloykit.methods.protocol import Method
 from alloykit.methods.registry import create
 from alloykit.models.loading import load_config
 from alloykit.models.location import BUNDLED
 from alloykit.models.token_states import encoder_shape
-from alloykit.names import is_anonymous, quoted, short
-from alloykit.recipe.models import GENERATE, LabelOptions, Recipe, parse
+from alloykit.names import is_anonymous, short
+from alloykit.planning.commented_recipe import commented_recipe
+from alloykit.recipe.models import LabelOptions, Recipe, parse
 from alloykit.stages.label_names import likely_catch_all, spellings
 from alloykit.stages.prepare import prepare, teachers_and_labels
 from alloykit.stages.recipe_texts import wants_labels
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec
 from alloykit.teachers.protocol import TeacherInfo
 from alloykit.teachers.unique_names import unique_names
-from alloykit.yaml_files import parse_yaml, yaml_on_one_line
+from alloykit.yaml_files import parse_yaml
 
 READ = 1000  # rows that are read to choose columns and lengths
 TEXT_NAMES = ("text", "sentence", "message", "content", "body", "document", "comment", "review", "utterance", "query")
@@ -38,12 +35,6 @@ LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent")
 LENGTHS = (32, 64, 128, 256, 512)  # tokens
 BYTES_PER_TOKEN = 3  # of UTF-8, a low estimate: an English token has about 4 letters, a Chinese character 3 bytes
 WORDS = 3  # of a first cell that is as long as a text, and is probably one
-WIDTH = 100  # characters of a line of comments
-ABOUT_LABELS = {
-    "aliases": "Two spellings of what is probably one label. Remove a pair if these are two classes.",
-    "catch_all": "Labels whose name probably means 'none of this teacher's other labels'. A teacher that gives one to a text leaves the text to the "
-    "teachers that name a label. Remove a label from the list if it is a class of its own.",
-}
 
 
 def first_recipe(teachers: Sequence[str], texts: str, method: str | None) -> str:
@@ -71,7 +62,7 @@ def first_recipe(teachers: Sequence[str], texts: str, method: str | None) -> str
         values["student"] = _student(infos)
     read = load_texts(TextsOptions(**block), want_labels=wants_labels(parse(values, Recipe), chosen), limit=READ)
     values["training"], of_length = _max_length(read, infos)
-    text = _written(values, infos, nameless, chosen, label, of_length)
+    text = commented_recipe(values, infos, nameless, label, of_length)
     prepare(parse(parse_yaml(text, "the new recipe"), Recipe).model_copy(update={"teachers": specs}), read)
     for name in nameless:
         note = f"Teacher '{name}' has no real label names. Fill in its `labels:` in the recipe before you run it."
@@ -180,91 +171,3 @@ def _run_folder(texts: str) -> str:
     """runs/tickets for data/tickets.csv.gz."""
     name = re.sub(r"[^\w.-]+", "-", Path(texts).name.split(".")[0]).strip("-.")[:50]
     return f"runs/{name or 'first'}"
-
-
-def _written(
-    values: Mapping[str, Any],
-    infos: Sequence[HuggingFaceInfo],
-    nameless: Mapping[str, Sequence[str]],
-    method: Method,
-    label: str | None,
-    of_length: str,
-) -> str:
-    teachers = []
-    for info in infos:
-        names = nameless.get(info.name)
-        teachers.append(_comment(f"Labels: {quoted(names or info.labels)}.", "  "))
-        if names:
-            note = "These names say nothing. Before you run this recipe, remove the # before `labels:` and write a real name"
-            teachers.append(_comment(f"{note} instead of each '…'.", "  "))
-            hint = {old: "…" for old in names if is_anonymous([old])}
-            teachers.append(
-                f"  - model: {yaml_on_one_line(info.spec.source)}\n    # labels: {yaml_on_one_line(hint)}\n"
-            )
-        else:
-            teachers.append(f"  - {yaml_on_one_line(info.spec.source)}\n")
-    texts = dict(values["texts"])
-    where = next(iter(texts.values())) if set(texts) in ({"path"}, {"dataset"}) else None
-    example = yaml_on_one_line({"data": {"path": "labelled.csv", "label": label or "label"}})
-    blocks = [
-        _comment("A recipe for `alloykit amalgamate`. First look at what it would do: `alloykit plan FILE`.")
-        + _comment("Paths count from the folder in which you run the command.")
-        + _comment(
-            "For an editor that knows the keys, run `alloykit schema > schema.json` and make this the first line:"
-        )
-        + "#   # yaml-language-server: $schema=schema.json\n",
-        _comment(
-            "The classifiers to learn from. Labels of the same name become one class, and each text gets one of all labels. For teachers that answer "
-            "different questions, such as topic and sentiment, write `questions:` instead."
-        )
-        + "teachers:\n"
-        + "".join(teachers),
-        _comment(_about_texts(texts)) + _line("texts", where if where not in (None, GENERATE) else texts),
-    ]
-    if "labels" in values:
-        about = "".join(_comment(f"{key}: {ABOUT_LABELS[key]}") for key in values["labels"])
-        blocks.insert(2, about + _line("labels", values["labels"]))
-    if "student" in values:
-        blocks.append(_comment(_about_student(values["student"])) + _line("student", values["student"]))
-    blocks += [
-        _comment(f"How the teachers' knowledge is joined; `alloykit methods {method.name}` shows the options.")
-        + _line("method", method.name),
-        _comment(of_length) + _line("training", values["training"]),
-        _comment(_about_evaluation(label if label not in texts.values() else None)) + f"# evaluate: {example}\n",
-        _comment("The folder for the student, the report and all else that the run writes.")
-        + _line("output", values["output"]),
-    ]
-    return "\n".join(blocks)
-
-
-def _about_texts(texts: Mapping[str, Any]) -> str:
-    column = texts.get("text", "text")
-    if "label" in texts:
-        return f"The texts are in the column '{column}', the true labels in '{texts['label']}': the method learns from them."
-    return f"What the teachers read and the student learns from: the column '{column}'. It needs no labels."
-
-
-def _about_student(student: Mapping[str, Any]) -> str:
-    if student["model"] == BUNDLED:
-        return (
-            "The student begins as half of the layers of a small English encoder. For other languages name another one, "
-            "such as the folder of a teacher."
-        )
-    return "The student begins as evenly spaced layers of the smallest teacher."
-
-
-def _about_evaluation(label: str | None) -> str:
-    column = f"The texts have a column '{label}', which is not read. " if label is not None else ""
-    return (
-        f"{column}With labelled texts that are not among those above, remove the # to measure the student's accuracy:"
-    )
-
-
-def _comment(text: str, indent: str = "") -> str:
-    """Lines of a YAML comment. Characters that would end it are escaped."""
-    safe = Reader.NON_PRINTABLE.sub(lambda match: ascii(match[0])[1:-1], visible(text))
-    return textwrap.fill(safe, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ") + "\n"
-
-
-def _line(key: str, value: Any) -> str:
-    return f"{key}: {yaml_on_one_line(value)}\n"
