@@ -21,7 +21,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
-from alloykit.knowledge.online.encoder_states import text_states
+from alloykit.knowledge.online.encoder_states import EncoderReading, text_states
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, ModelShape, Step
 from alloykit.methods.rl_kd.method import RLKD
@@ -93,14 +93,8 @@ def once(reward: str, seed: int) -> dict[str, float]:
     texts, labels, owner = task(seed)
     table = load_texts(texts)
     with tempfile.TemporaryDirectory() as scratch:
-        states = text_states(
-            ModelSpec(model="bundled:minilm"),
-            table,
-            Path(scratch) / "states",
-            max_length=24,
-            tokens_per_batch=4096,
-            device=device(),
-        )
+        reading = EncoderReading(ModelSpec(model="bundled:minilm"), "cls", 24, 4096, device())
+        states = text_states(reading, table, Path(scratch) / "states")
         source = Known(Rows(teachers(labels, owner), labels, states))
         options = OPTIONS | {"reward": "improvement" if reward == "shuffled" else reward}
         method = (Shuffled if reward == "shuffled" else RLKD)(RLKD.Options(**options))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pydantic import BaseModel
 from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.knowledge.online.encoder_states import text_states
+from alloykit.knowledge.online.encoder_states import EncoderReading, text_states
 from alloykit.knowledge.store.artifacts import (
     cached_tensors,
     check_made,
@@ -28,22 +29,21 @@ from alloykit.knowledge.store.artifacts import (
 def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tmp_path: Path) -> None:
     shutil.copytree(models["encoder"], tmp_path / "encoder")
     texts, path = load_texts(tiny.texts(6)), tmp_path / "states.safetensors"
-    how: dict[str, Any] = {"max_length": 16, "tokens_per_batch": 256, "device": "cpu"}
+    reading = EncoderReading(ModelSpec(model=str(tmp_path / "encoder")), "cls", 16, 256, "cpu")
     every = torch.arange(6)
-    first = text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how)[every]
+    first = text_states(reading, texts, path)[every]
     written = path.stat().st_mtime_ns
-    assert torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how)[every], first)
+    assert torch.equal(text_states(reading, texts, path)[every], first)
     assert path.stat().st_mtime_ns == written
     tiny.encoder(tmp_path / "encoder", seed=9)
-    assert not torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how)[every], first)
+    assert not torch.equal(text_states(reading, texts, path)[every], first)
 
 
 def test_states_are_computed_in_the_wanted_precision(models: dict[str, Path], tmp_path: Path) -> None:
     texts, path, every = load_texts(tiny.texts(6)), tmp_path / "states.safetensors", torch.arange(6)
-    spec = ModelSpec(model=str(models["encoder"]))
-    how: dict[str, Any] = {"max_length": 16, "tokens_per_batch": 256, "device": "cpu", "pooling": "mean"}
-    full = text_states(spec, texts, path, **how)[every].float()
-    short = text_states(spec, texts, path, **how, precision="bfloat16")[every].float()  # not those of the file
+    reading = EncoderReading(ModelSpec(model=str(models["encoder"])), "mean", 16, 256, "cpu")
+    full = text_states(reading, texts, path)[every].float()
+    short = text_states(replace(reading, precision="bfloat16"), texts, path)[every].float()  # not those of the file
     difference = (full - short).abs().max() / full.abs().max()
     assert 1e-4 < difference < 2**-5
 

@@ -20,7 +20,7 @@ from alloykit.blocks import ModelSpec
 from alloykit.commands.evaluate import evaluate
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.knowledge.online.encoder_states import TextEncoder
+from alloykit.knowledge.online.encoder_states import EncoderReading, TextEncoder
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.protocol import Needs, TextStates
 from alloykit.outputs import Rows, Source
@@ -216,7 +216,7 @@ def test_an_encoder_that_is_no_teacher_reads_in_the_runs_precision(precision: st
     source = cast(Source, SimpleNamespace(rows=lambda indices: Rows(())))
     found = knowledge.with_text_states(asking, source, prepared.texts, folder, "some").rows(range(4)).text_states
     spec = ModelSpec(model=str(folder / "encoder"))
-    encoder = TextEncoder(spec, pooling="cls", max_length=16, tokens_per_batch=4096, device="cpu", precision=precision)  # type: ignore[arg-type]
+    encoder = TextEncoder(EncoderReading(spec, "cls", 16, 4096, "cpu", precision))  # type: ignore[arg-type]
     assert found is not None
     assert torch.equal(found, torch.cat(list(encoder.states(prepared.texts)))[:4])
 

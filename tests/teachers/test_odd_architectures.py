@@ -18,7 +18,7 @@ import alloykit
 from alloykit import AlloyError
 from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
-from alloykit.knowledge.online.encoder_states import TextEncoder
+from alloykit.knowledge.online.encoder_states import EncoderReading, TextEncoder
 from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.dropout import dropout_active
@@ -200,9 +200,7 @@ def test_whoever_reads_with_it_reads_without_padding(folders: dict[str, Path]) -
     student = Predictor.load(folders["fnet"], device="cpu")
     alone = torch.cat([read_by_student(student, [text]).probabilities for text in TEXTS])
     torch.testing.assert_close(read_by_student(student, TEXTS).probabilities, alone)
-    encoder = TextEncoder(
-        ModelSpec(model=str(folders["fnet"])), pooling="mean", max_length=32, tokens_per_batch=4096, device="cpu"
-    )
+    encoder = TextEncoder(EncoderReading(ModelSpec(model=str(folders["fnet"])), "mean", 32, 4096, "cpu"))
     states = [torch.cat(list(encoder.states(load_texts(texts)))) for texts in (TEXTS, *([text] for text in TEXTS))]
     torch.testing.assert_close(states[0], torch.cat(states[1:]))
 

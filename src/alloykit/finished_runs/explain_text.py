@@ -109,18 +109,8 @@ class TextExplainer:
     @cached_property
     def _encoder(self) -> TextEncoder | None:
         """The frozen encoder whose states the method asks for. It is loaded for the first text."""
-        wanted, encoder = self.prepared.method.needs.text_states, self.prepared.text_encoder
-        if wanted is None or encoder is None:
-            return None
-        options = self.prepared.sweep_options()
-        return TextEncoder(
-            encoder,
-            pooling=wanted.pooling,
-            max_length=options.max_length,
-            tokens_per_batch=options.tokens_per_batch,
-            device=options.device,
-            precision=self.prepared.encoder_precision,
-        )
+        reading = self.prepared.encoder_reading
+        return None if reading is None else TextEncoder(reading)
 
     def _table(self, text: str, pair: str | None) -> Texts:
         row = {"text": text} | ({"text_pair": pair or ""} if self.is_pair else {})

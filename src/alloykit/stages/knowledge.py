@@ -100,18 +100,7 @@ def with_text_states(prepared: Prepared, source: Source, texts: Texts, folder: P
     """The same source, with the states of these texts from the encoder that the method asks for; unchanged if it asks for none.
 
     folder: where the file with the states is. which: a name for the texts, used in the name of that file."""
-    wanted, encoder = prepared.method.needs.text_states, prepared.text_encoder
-    if wanted is None or encoder is None:
+    reading = prepared.encoder_reading
+    if reading is None:
         return source
-    options = prepared.sweep_options()
-    states = text_states(
-        encoder,
-        texts,
-        folder / f"text_states-{which}.safetensors",
-        pooling=wanted.pooling,
-        max_length=options.max_length,
-        tokens_per_batch=options.tokens_per_batch,
-        device=options.device,
-        precision=prepared.encoder_precision,
-    )
-    return WithTextStates(source, states)
+    return WithTextStates(source, text_states(reading, texts, folder / f"text_states-{which}.safetensors"))

@@ -14,6 +14,7 @@ from alloykit.data import Texts, load_texts
 from alloykit.engines.choose import sweep_engine
 from alloykit.errors import AlloyError
 from alloykit.knowledge.abstention import Abstention
+from alloykit.knowledge.online.encoder_states import EncoderReading
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
@@ -26,7 +27,7 @@ from alloykit.models.device import pick_device
 from alloykit.models.loading import load_config
 from alloykit.models.token_states import encoder_shape
 from alloykit.names import refuse_placeholders
-from alloykit.precision import Precision, choose_precision
+from alloykit.precision import choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
@@ -137,9 +138,15 @@ class Prepared:
         return ComputeFormat(precision, wanted.int8, wanted.compile)
 
     @property
-    def encoder_precision(self) -> Precision:
-        """The number format of an encoder that is not a teacher. This process reads the texts with it, so its own device decides."""
-        return choose_precision(self.recipe.inference.precision, self.device)
+    def encoder_reading(self) -> EncoderReading | None:
+        """How `text_encoder` reads the texts; None without it. This process reads them, so its own device decides on the number format."""
+        wanted, encoder = self.method.needs.text_states, self.text_encoder
+        if wanted is None or encoder is None:
+            return None
+        options, precision = self.sweep_options(), choose_precision(self.recipe.inference.precision, self.device)
+        return EncoderReading(
+            encoder, wanted.pooling, options.max_length, options.tokens_per_batch, options.device, precision
+        )
 
     def labels(self, texts: Texts) -> Tensor:
         """The true labels of some texts, after the recipe's aliases: positions in the union, [n] int64. With multi-label teachers, which labels each text

@@ -43,74 +43,56 @@ class WithTextStates:
         return replace(self.source.rows(indices), text_states=self.states[at])
 
 
-def text_states(
-    encoder: ModelSpec,
-    texts: Texts,
-    path: Path,
-    *,
-    pooling: Pooling = "cls",
-    max_length: int,
-    tokens_per_batch: int,
-    device: str,
-    precision: Precision = "float32",
-) -> CachedRows:
-    """[n, d] float16 in the file `path`, which is used again if it was computed before for the same texts. AlloyError for a model that cannot be loaded.
+@dataclass(frozen=True)
+class EncoderReading:
+    """How a frozen encoder reads texts. `pooling`: the state at [CLS] (RL-KD's R(x)), or the mean over a text's tokens. `precision`: what it computes in."""
 
-    pooling: the state at [CLS] (RL-KD's R(x)), or the mean over a text's tokens. precision: what the encoder computes in."""
+    encoder: ModelSpec
+    pooling: Pooling
+    max_length: int
+    tokens_per_batch: int
+    device: str
+    precision: Precision = "float32"
+
+
+def text_states(reading: EncoderReading, texts: Texts, path: Path) -> CachedRows:
+    """[n, d] float16 in the file `path`, which is used again if it was computed before for the same texts. AlloyError for a model that cannot be loaded."""
+    encoder = reading.encoder
     made_of = {
         "encoder": model_identity(encoder.model, encoder.revision),
-        "pooling": pooling,
+        "pooling": reading.pooling,
         "texts": texts.fingerprint(),
-        "max_length": max_length,
-        "tokens_per_batch": tokens_per_batch,
-        "precision": precision,
+        "max_length": reading.max_length,
+        "tokens_per_batch": reading.tokens_per_batch,
+        "precision": reading.precision,
     }
-
-    def compute() -> Iterator[Tensor]:
-        loaded = TextEncoder(
-            encoder,
-            pooling=pooling,
-            max_length=max_length,
-            tokens_per_batch=tokens_per_batch,
-            device=device,
-            precision=precision,
-        )
-        yield from loaded.states(texts)
-
     width = encoder_shape(load_config(encoder)[0], encoder.model).hidden_size
-    return cached_rows(path, made_of, (len(texts), width), compute)
+    return cached_rows(path, made_of, (len(texts), width), lambda: TextEncoder(reading).states(texts))
 
 
 class TextEncoder:
     """A loaded encoder that gives one state of each text. AlloyError for a model that cannot be loaded."""
 
-    def __init__(
-        self,
-        spec: ModelSpec,
-        *,
-        pooling: Pooling,
-        max_length: int,
-        tokens_per_batch: int,
-        device: str,
-        precision: Precision = "float32",
-    ) -> None:
-        self.name, self.pooling, self.tokens_per_batch = spec.model, pooling, tokens_per_batch
-        encoder, self.tokenizer = load_encoder(spec)
+    def __init__(self, reading: EncoderReading) -> None:
+        self.reading = reading
+        encoder, self.tokenizer = load_encoder(reading.encoder)
         self.one_length = padding_changes_answers(encoder, self.tokenizer)
-        self.encoder = in_compute_format(encoder, ComputeFormat(precision).of(encoder.config)).to(device)
-        self.length = usable_length(self.encoder, self.tokenizer, max_length)
+        self.encoder = in_compute_format(encoder, ComputeFormat(reading.precision).of(encoder.config)).to(
+            reading.device
+        )
+        self.length = usable_length(self.encoder, self.tokenizer, reading.max_length)
 
     def states(self, texts: Texts) -> Iterator[Tensor]:
         """[·, d] float16, some texts after another, in their order."""
-        encoder, pooling = self.encoder, self.pooling
-        budget = Budget(self.tokens_per_batch)
-        with bar(f"states of the texts by {self.name}", len(texts)) as advance:
+        encoder, pooling, name = self.encoder, self.reading.pooling, self.reading.encoder.model
+        budget = Budget(self.reading.tokens_per_batch)
+        with bar(f"states of the texts by {name}", len(texts)) as advance:
             for shown in texts.table.batches(texts.text_columns):
                 encodings = encode(self.tokenizer, shown["text"], shown.get("text_pair"), self.length)
                 states = forward_texts(
                     lambda batch: _pooled(encoder(**batch).last_hidden_state, batch["attention_mask"], pooling)[None],
                     encodings, encoder, self.tokenizer, device=encoder.device, width=encoder.config.hidden_size,
-                    budget=budget, name=f"'{self.name}'", one_length=self.one_length, advance=advance,
+                    budget=budget, name=f"'{name}'", one_length=self.one_length, advance=advance,
                 )  # fmt: skip
                 yield states[0].to(torch.float16)
 
