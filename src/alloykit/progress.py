@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -83,6 +84,20 @@ def hushed() -> Iterator[None]:
         yield
     finally:
         _quiet, _log = before
+
+
+@contextmanager
+def silenced(*loggers: str) -> Iterator[None]:
+    """These loggers of libraries say nothing inside the block."""
+    found = [logging.getLogger(name) for name in loggers]
+    levels = [logger.level for logger in found]
+    for logger in found:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(found, levels, strict=True):
+            logger.setLevel(level)
 
 
 def log_line(text: str) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.ray import connected
 from alloykit.errors import AlloyError
 from alloykit.processes import OtherProcessEnded
-from alloykit.progress import set_quiet
+from alloykit.progress import set_quiet, silenced
 
 AGAIN = 3  # times that all processes start again after one was lost; they go on from the last checkpoint
 
@@ -30,7 +29,7 @@ def run_trainers(options: EngineOptions, work: Callable[[], None], folder: Path)
     resources = {"CPU": float(options.cpus_per_worker)}
     if options.gpus_per_worker:
         resources["GPU"] = options.gpus_per_worker
-    with _without_bars():
+    with silenced("ray.train", "ray.tune"):  # they print tables and bars
         trainer = TorchTrainer(
             _Process(work, options.cpus_per_worker, os.getcwd()),
             torch_config=TorchConfig(backend="cpu:gloo,cuda:nccl" if options.gpus_per_worker else "gloo"),
@@ -84,17 +83,3 @@ def _cause_in(error: BaseException) -> AlloyError | None:
         more += list(getattr(one, "worker_failures", {}).values())
         left += [other for other in more if isinstance(other, BaseException)]
     return found[0] if found else None
-
-
-@contextmanager
-def _without_bars() -> Iterator[None]:
-    """Ray Train prints nothing inside the block."""
-    loggers = [logging.getLogger("ray.train"), logging.getLogger("ray.tune")]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from alloykit.files import file_sha256, known_sha256
 from alloykit.models.folder import loadable_files
 from alloykit.names import nearest_name, quoted, unknown_name
 from alloykit.paths import user_path
+from alloykit.progress import silenced
 
 BUNDLED = "bundled:minilm"
 BUNDLED_ON_HUB = "sentence-transformers/all-MiniLM-L6-v2"
@@ -205,13 +205,11 @@ def quiet_hub() -> Iterator[None]:
         enable_progress_bars,
     )
 
-    logger, shown = logging.getLogger("huggingface_hub"), not are_progress_bars_disabled()
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    shown = not are_progress_bars_disabled()
     disable_progress_bars()
     try:
-        yield
+        with silenced("huggingface_hub"):
+            yield
     finally:
-        logger.setLevel(level)
         if shown:
             enable_progress_bars()

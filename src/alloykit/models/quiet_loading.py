@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
+from alloykit.progress import silenced
 
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
+
+def quiet_transformers() -> AbstractContextManager[None]:
     """Silence transformers' warnings about new heads and skipped weights: those that matter become errors of ours."""
-    logger = logging.getLogger("transformers")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+    return silenced("transformers")
 
 
 @contextmanager
