@@ -13,6 +13,7 @@ from commandline import write_csv
 from alloykit.data.text_table import TextTable
 from alloykit.errors import AlloyError
 from alloykit.finished_runs import export_student as exporting
+from alloykit.finished_runs.export_sample import CALIBRATED, COMPARED, export_sample
 from alloykit.run_folder.file_names import RECIPE
 from alloykit.run_folder.lock import locked
 
@@ -20,12 +21,12 @@ from alloykit.run_folder.lock import locked
 def test_only_the_sampled_texts_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = write_csv(tmp_path / "t.csv", [[f"text {i}"] for i in range(2000)])
     monkeypatch.setattr(TextTable, "__getitem__", lambda *_: pytest.fail("a whole column was read"))
-    found = exporting._sample({}, (), texts)
+    found = export_sample({}, (), texts)
     (calibration, none), (compared, _) = found.calibration, found.compared
     assert none is None
-    assert (len(calibration), len(compared)) == (exporting.CALIBRATED, exporting.COMPARED)
+    assert (len(calibration), len(compared)) == (CALIBRATED, COMPARED)
     assert not set(calibration) & set(compared)
-    few = exporting._sample(
+    few = export_sample(
         {}, (), write_csv(tmp_path / "few.csv", [["one", "uno"], ["two", "due"]], ("text", "b")), text_pair="b"
     )
     assert sorted(few.calibration[0]) == sorted(few.compared[0]) == ["one", "two"]
@@ -50,7 +51,7 @@ def test_a_stopped_export_leaves_the_earlier_one(
     target.mkdir()
     (target / "export.json").write_text("earlier")
     monkeypatch.setattr(exporting, "_Export", Written)
-    monkeypatch.setattr(exporting, "_sample", lambda *_, **__: None)
+    monkeypatch.setattr(exporting, "export_sample", lambda *_, **__: None)
     replace, renamed = os.replace, list[Path]()
 
     def stopping(old: Any, new: Any) -> None:

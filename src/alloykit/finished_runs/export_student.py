@@ -6,29 +6,27 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.exporting.compared_answers import accuracy, compared_answers, compared_scores, rounded_down, times_as_fast
+from alloykit.exporting.compared_answers import compared_answers, compared_scores, rounded_down, times_as_fast
 from alloykit.exporting.export_card import export_card
 from alloykit.exporting.float16_graph import float16_graph
 from alloykit.exporting.float_graph import float_graph
 from alloykit.exporting.int8_graphs import int8_graphs
 from alloykit.exporting.opened_graph import opened_graph
 from alloykit.files import file_errors, move_folder, write_atomic, write_json
-from alloykit.labels import LabelSpace
+from alloykit.finished_runs.export_sample import ExportSample, export_sample
 from alloykit.models.export import IN_GRAPH, ONE_LENGTH, TEMPERATURE
 from alloykit.models.onnx_session import onnx_package
 from alloykit.models.questions import KEY as QUESTIONS_KEY
-from alloykit.models.questions import QuestionPart, entries_of_export
+from alloykit.models.questions import entries_of_export
 from alloykit.progress import hushed, library_bars_off, log_line
 from alloykit.recipe.models import Recipe
 from alloykit.recipe.questions import QuestionsRecipe
@@ -40,34 +38,12 @@ from alloykit.run_folder.run_folder import classifier_folder, is_run_folder
 from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.recipe_texts import label_matrix, label_positions, origin_of, read, salted
-from alloykit.stats.sampled_positions import sampled_positions
 
 RECORD = "export.json"
-CALIBRATED, COMPARED, TIMED = 384, 1000, 128  # texts
+TIMED = 128  # texts
 SAME = 0.999  # share of texts on which the float32 graph must give the student's label
 MIN_AGREEMENT = 0.99
 """The least share of texts on which the int8 and float16 graphs must give the student's label."""
-
-
-@dataclass(frozen=True)
-class _Sample:
-    """calibration, compared: texts and pairs. labelled: by the names of the predictor's parts; empty without labelled texts."""
-
-    calibration: tuple[list[str], list[str | None] | None]
-    compared: tuple[list[str], list[str | None] | None]
-    labelled: Mapping[str, _Labelled]
-
-
-@dataclass(frozen=True)
-class _Labelled:
-    """Labelled texts of one question. at: where they are in `compared`. labels: [n] int64; [n, C] bool of a multi-label question."""
-
-    at: slice
-    labels: Tensor
-
-    def accuracy(self, probabilities: Tensor) -> float:
-        return accuracy(probabilities[self.at], self.labels)
 
 
 def export_student(
@@ -106,7 +82,7 @@ def export_student(
     with locked(folder) if own else nullcontext(), locked(build):
         predictor = Predictor.load(model_folder, device="cpu")
         config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
-        sample = _sample(_recipes(folder), predictor.parts, texts, text=text, text_pair=text_pair)
+        sample = export_sample(_recipes(folder), predictor.parts, texts, text=text, text_pair=text_pair)
         new, old = build / "new", build / "old"
         with file_errors(target):
             _put_back(old, target)  # a kill came between the two renames of `_swap`
@@ -146,54 +122,10 @@ def _recipes(folder: Path) -> dict[str, Recipe]:
     )
 
 
-def _sample(
-    recipes: Mapping[str, Recipe], parts: Sequence[QuestionPart], given: str | Path | None, **columns: Any
-) -> _Sample:
-    """AlloyError that names --texts if the run's texts cannot be found."""
-    if given is not None:
-        pool = load_texts(given, **columns)
-    elif not recipes:
-        raise AlloyError(
-            expected="texts to compare the answers on",
-            got="a model folder, which has no recipe with texts",
-            hint="Add --texts FILE.",
-        )
-    else:
-        try:
-            pool = read(origin_of(next(iter(recipes.values()))))
-        except AlloyError as error:
-            raise AlloyError(
-                expected=error.expected, got=error.got, hint="Give texts of the same kind with --texts FILE."
-            ) from error
-    taken = pool.table.take(sampled_positions(len(pool), CALIBRATED + COMPARED), pool.text_columns)
-    sampled = list(zip(taken["text"], taken.get("text_pair") or [None] * len(taken["text"]), strict=True))
-    calibration, compared = sampled[:CALIBRATED], sampled[CALIBRATED:] or sampled
-    labelled = dict[str, _Labelled]()
-    for part in parts:
-        recipe = recipes.get(part.name)
-        if recipe is None or recipe.evaluate is None:
-            continue
-        try:
-            test = read(salted(recipe.evaluate.data, recipe), want_labels=True)
-            positions = label_matrix if part.multi_label else label_positions
-            labels = positions(test, LabelSpace.union([part.labels]), recipe.labels.aliases)
-            labelled[part.name] = _Labelled(slice(len(compared), len(compared) + len(test)), labels)
-            compared += zip(
-                test.table["text"], test.table["text_pair"] if test.is_pair else [None] * len(test), strict=True
-            )
-        except AlloyError as error:
-            log_line(f"no accuracy{f' of {part.name}' if part.name else ''}: {error}")
-    return _Sample(
-        ([first for first, _ in calibration], [second for _, second in calibration] if pool.is_pair else None),
-        ([first for first, _ in compared], [second for _, second in compared] if pool.is_pair else None),
-        labelled,
-    )
-
-
 class _Export:
     """Writes all files of the export into a new folder. AlloyError for a graph that does not pass."""
 
-    def __init__(self, folder: Path, predictor: Predictor, sample: _Sample, min_agreement: float) -> None:
+    def __init__(self, folder: Path, predictor: Predictor, sample: ExportSample, min_agreement: float) -> None:
         self.folder, self.predictor, self.sample, self.min_agreement = folder, predictor, sample, min_agreement
         self.expected = predictor.predict(*sample.compared, name="PyTorch", none_of_these=predictor.knows_unusual)
         self.record: dict[str, Any] = {
