@@ -33,21 +33,21 @@ class TextStates:
 class Needs:
     """What a method needs. It is checked before anything runs."""
 
-    teachers: int = 1  # the minimum number
-    passes: int = 0  # Monte-Carlo passes per text and teacher
-    dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
-    pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
-    states_optional: bool = False  # pooled states are used of the teachers that have some
-    token_states: bool = False  # of those layers, from teachers kept in memory during training
-    attention_scores: bool = False  # of those layers, likewise from teachers in memory
-    phase_data: bool = False  # learns from examples that `phase_data` makes for each phase, instead of texts
-    generated_texts: bool = False  # texts with a known source teacher: generated for it, or labelled
-    text_states: TextStates | None = None  # of a frozen encoder that is not a teacher
-    multi_label: bool = False  # teachers whose labels do not exclude each other
-    labels: bool = False  # true labels of the training texts
-    validation: bool = False  # the labelled texts of the recipe's `validation:`
-    student_hidden_states: bool = False
-    student_attention_scores: bool = False
+    teachers: int = 1  #: the minimum number
+    passes: int = 0  #: Monte-Carlo passes per text and teacher
+    dropout: float | None = None  #: their rate; None: the rate that each teacher was trained with
+    pooled_states: bool = False  #: of the teachers' layers that `teacher_layers` names, from the store
+    states_optional: bool = False  #: pooled states are used of the teachers that have some
+    token_states: bool = False  #: of those layers, from teachers kept in memory during training
+    attention_scores: bool = False  #: of those layers, likewise from teachers in memory
+    phase_data: bool = False  #: learns from examples that `phase_data` makes for each phase, instead of texts
+    generated_texts: bool = False  #: texts with a known source teacher: generated for it, or labelled
+    text_states: TextStates | None = None  #: of a frozen encoder that is not a teacher
+    multi_label: bool = False  #: teachers whose labels do not exclude each other
+    labels: bool = False  #: true labels of the training texts
+    validation: bool = False  #: the labelled texts of the recipe's `validation:`
+    student_hidden_states: bool = False  #: the student's states of every layer, in `loss`
+    student_attention_scores: bool = False  #: its attention scores before the softmax, in `loss`
 
     def describe(self) -> str:
         words = ["teacher logits"] if self.teachers else []
@@ -70,22 +70,22 @@ class Needs:
 class ModelShape:
     """A model's size, for methods that put projections between teacher and student."""
 
-    hidden_size: int  # width of a layer's states
-    layers: int  # transformer layers; the embeddings are not counted
+    hidden_size: int  #: width of a layer's states
+    layers: int  #: transformer layers; the embeddings are not counted
 
 
 @dataclass(frozen=True)
 class Gives:
     """What a teacher gives beside the probabilities of its labels. A method's `Needs` are compared with it before anything runs."""
 
-    logits: bool = False  # with a scale of their own; without them `TeacherRows.logits` are log-probabilities
-    passes: bool = False  # Monte-Carlo passes
-    dropout: float = 0.0  # the largest rate it was trained with; 0: passes need `method: {dropout: …}`
-    states: ModelShape | None = None  # pooled states of its layers
-    model: bool = False  # a transformers model in memory: token states, attention scores, gradients
-    new_texts: bool = True  # it answers texts that it has not seen; False: stored answers
-    multi_label: bool = False  # its labels do not exclude each other: the sigmoid of each logit is a probability
-    every_text: bool = True  # it answers every text; False: stored answers, or a service that may give none
+    logits: bool = False  #: with a scale of their own; without them `TeacherRows.logits` are log-probabilities
+    passes: bool = False  #: Monte-Carlo passes
+    dropout: float = 0.0  #: the largest rate it was trained with; 0: passes need `method: {dropout: …}`
+    states: ModelShape | None = None  #: pooled states of its layers
+    model: bool = False  #: a transformers model in memory: token states, attention scores, gradients
+    new_texts: bool = True  #: it answers texts that it has not seen; False: stored answers
+    multi_label: bool = False  #: its labels do not exclude each other: the sigmoid of each logit is a probability
+    every_text: bool = True  #: it answers every text; False: stored answers, or a service that may give none
 
     def describe(self) -> str:
         words = ["logits" if self.logits else "probabilities"]
@@ -147,7 +147,7 @@ class Phase:
     name: str = "train"
     epochs: float | None = None
     learning_rate: float | None = None
-    select: Literal["last"] | None = None  # "last" if checks do not measure what this phase learns
+    select: Literal["last"] | None = None  #: "last" if checks do not measure what this phase learns
 
 
 class LoadedTeacher(Protocol):
