@@ -79,7 +79,7 @@ def test_other_errors_are_not_a_lack_of_memory(billing: HuggingFaceInfo) -> None
 
     teacher.model = broken
     with pytest.raises(
-        AlloyError, match="answers of teacher 'billing' to texts of 3 tokens; got RuntimeError: mat1"
+        AlloyError, match="answers of teacher 'billing' to a text of 3 tokens; got RuntimeError: mat1"
     ) as problem:
         plain_pass(teacher, teacher.encode(["refund"]), Budget(1000), lambda n: None)
     assert isinstance(problem.value.__cause__, RuntimeError)

@@ -44,6 +44,18 @@ def loaded(folder: Path, **reading: Any) -> HuggingFaceTeacher:
     return info.load(Reading(max_length=32, device="cpu", **reading))
 
 
+def test_a_text_with_another_number_of_ends_is_read_alone(folders: dict[str, Path]) -> None:
+    teacher = loaded(folders["bart"])
+    texts, pairs = [*TEXTS, "the [SEP] price"], [*["why"] * 4, *[None] * 5]  # [SEP] ends a text of this model
+    alone = [
+        teacher.answer(teacher.prepare([t], [p]), lambda n: None).logits for t, p in zip(texts, pairs, strict=True)
+    ]
+    seen: list[int] = []
+    together = teacher.answer(teacher.prepare(texts, pairs), seen.append).logits
+    torch.testing.assert_close(together, torch.cat(alone), rtol=1e-4, atol=1e-5)
+    assert sum(seen) == len(texts), "each text is counted once"
+
+
 @pytest.mark.parametrize("name", some_quick(odd_architectures.CONFIGS, "bart", "reformer", "gpt2"))
 def test_answers_are_those_of_transformers(name: str, folders: dict[str, Path]) -> None:
     teacher = loaded(folders[name])
@@ -177,7 +189,7 @@ def test_states_of_tokens_that_were_joined_are_not_compared(folders: dict[str, P
 
 def test_a_model_that_fails_itself_is_named(folders: dict[str, Path]) -> None:
     teacher = loaded(folders["funnel"])
-    with pytest.raises(AlloyError, match="answers of teacher 'funnel' to texts of 3 tokens; got RuntimeError: "):
+    with pytest.raises(AlloyError, match="answers of teacher 'funnel' to a text of 3 tokens; got RuntimeError: "):
         teacher.answer(teacher.prepare(["card"]), lambda n: None)
 
 

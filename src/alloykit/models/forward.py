@@ -55,6 +55,8 @@ def forward_texts(
 ) -> Tensor:
     """The outputs of `run` for all texts, in their order: [passes, n, width] float32 on the CPU.
 
+    A batch that the model cannot read is read text by text.
+
     run: a padded batch of B texts on the device → [passes, B, width]. encodings: token ids of each text. model: the model that
     `run` uses; its ids are checked. name: of the model, in messages. one_length: read texts of the same length together, without padding.
     AlloyError for ids that the model does not know, if the model itself fails, and if memory is too small for a single text.
@@ -63,7 +65,7 @@ def forward_texts(
     out = torch.empty(passes, len(encodings), width, device=device)
     pending = token_batches(lengths, budget.tokens, one_length=one_length)[::-1]
     while pending:
-        rows, fits = pending.pop(), True
+        rows, fits, done = pending.pop(), True, True
         batch = pad(tokenizer, [encodings[i] for i in rows])
         check_tokens([int(batch["input_ids"].max()), int(batch["input_ids"].min())], model, name)
         try:
@@ -71,11 +73,16 @@ def forward_texts(
         except AlloyError:
             raise
         except Exception as error:  # architectures raise many kinds
-            if not is_out_of_memory(error):
-                raise _failed(error, name, [lengths[i] for i in rows]) from error
-            fits = False  # the error keeps the batch's tensors: free memory only after it is gone
-        if fits:
+            fits = not is_out_of_memory(error)
+            if fits and len(rows) == 1:
+                raise _failed(error, name, lengths[rows[0]]) from error
+            done = False  # the error keeps the batch's tensors: free memory only after it is gone
+        if done:
             advance(passes * len(rows))
+            continue
+        if fits:
+            # BART and T5 read only texts with equally many ends together: a pair, or a text with `</s>` in it, is read alone.
+            pending += [[i] for i in reversed(rows)]
             continue
         budget.shrink(name, len(rows), max(lengths[i] for i in rows), device)
         release_memory(device)
@@ -85,12 +92,11 @@ def forward_texts(
     return out.cpu()
 
 
-def _failed(error: BaseException, name: str, lengths: Sequence[int]) -> AlloyError:
-    """The error for a model that fails while it reads. lengths: tokens of the texts."""
+def _failed(error: BaseException, name: str, tokens: int) -> AlloyError:
+    """The error for a model that fails while it reads a text of so many tokens."""
     problem = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
-    few, many = min(lengths), max(lengths)
     return AlloyError(
-        expected=f"answers of {name} to texts of {few if few == many else f'{few} to {many}'} tokens",
+        expected=f"answers of {name} to a text of {tokens} tokens",
         got=f"{type(error).__name__}: {problem[:200].rstrip('.')}",
-        hint="Set `inference: {precision: float32}`, or try these texts with transformers alone. Some architectures fail for very short or very long texts.",
+        hint="Set `inference: {precision: float32}`, or try such a text with transformers alone. Some architectures fail for very short or very long texts.",
     )
