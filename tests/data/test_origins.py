@@ -4,6 +4,8 @@ import subprocess
 import sys
 
 import datasets
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from sample_texts import LABELS, TEXTS, json_lines, write
@@ -19,6 +21,18 @@ def test_python_lists_and_datasets_give_the_same_table():
     assert len(fingerprints) == 1
     assert load_texts(TEXTS).table["text"][:] == TEXTS
     assert load_texts(data.with_format("arrow").select([3, 1])).table["text"][:] == [TEXTS[3], TEXTS[1]]
+
+
+@pytest.mark.parametrize(
+    "column", [pd.Series(TEXTS), pd.Series(TEXTS, index=range(8, 0, -1)), np.array(TEXTS), pa.chunked_array([TEXTS])]
+)
+def test_a_column_of_a_table_is_a_list_of_texts(column):
+    assert load_texts(column).table["text"][:] == TEXTS
+
+
+def test_a_missing_text_of_a_column_is_a_bad_row():
+    with pytest.warns(AlloyWarning, match=r"1 text is not a string \(row 1\)"):
+        assert len(load_texts(pd.Series(["a", None]))) == 1
 
 
 @pytest.mark.parametrize("kind", ["list", "dataset", "saved", "parquet", "jsonl"])
@@ -136,6 +150,12 @@ def test_only_an_owner_and_name_without_such_a_folder_is_a_hub_id(tmp_path, monk
         (b"bytes", {}, "got bytes"),
         ((t for t in TEXTS), {}, "got generator"),
         (datasets.DatasetDict({"train": datasets.Dataset.from_dict({})}), {}, r"splits 'train'.*data\['train'\]"),
+        (pd.DataFrame({"text": ["a"]}), {}, r"got DataFrame\. Name its column of texts: `data\['text'\]`"),
+        (
+            datasets.Dataset.from_dict({"body": ["a"]}),
+            {},
+            r"Rename it: `data\.rename_column\('body', 'text'\)`, if that",
+        ),
         ([("a", "b"), "c"], {}, r"only \(text, pair\).*str at position 1"),
         ([("a", "b", "c")], {}, r"only \(text, pair\).*tuple at position 0"),
         ([{"text": "a"}, "c"], {}, "only dicts.*str at position 1"),

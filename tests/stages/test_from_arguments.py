@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 import yaml
 from commandline import Call, Finished
@@ -40,6 +41,13 @@ def test_texts_that_are_none(finished: Finished) -> None:
     with pytest.raises(AlloyError, match="for each of 1 texts"):
         run.predict(["a"], ["b", "c"])
     assert run.predict([]) == []
+
+
+def test_a_data_set_of_several_splits_is_no_block(tmp_path: Path) -> None:
+    data = datasets.DatasetDict({"train": datasets.Dataset.from_dict({"text": ["a"]})})
+    for arguments in ({"texts": data}, {"texts": ["a"], "evaluate": data}):
+        with pytest.raises(AlloyError, match=r"DatasetDict with splits 'train'\. Choose one split"):
+            alloykit.plan(["teachers/billing"], output=tmp_path / "run", **arguments)
 
 
 def test_a_run_is_as_good_as_its_folder(finished: Finished, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from alloykit.data.raw_tables import plain_files, raw_tables, rows_of, warn_of_skipped
@@ -31,7 +32,7 @@ def load_texts(
 
     origin: a csv, tsv, jsonl, txt (one text per line; all these also gzipped) or parquet file; a folder of
         them, read in the order of their names; a hub id "owner/name"; a list of strings, of (text, pair) or
-        of dicts; a `datasets.Dataset`; or TextsOptions.
+        of dicts; one column of a table of pandas or polars; a `datasets.Dataset`; or TextsOptions.
     want_labels: labels are needed; their column is "label" unless `label` names another. Without it labels
         are read only if `label` is given.
     options: fields of TextsOptions. They override those of `origin`.
@@ -90,6 +91,8 @@ def _settings_and_location(origin: Any, overrides: dict[str, Any]) -> tuple[Colu
         settings = TextsOptions.from_string(origin, **overrides)
     else:
         columns = ColumnOptions.model_validate(overrides)
+        if hasattr(origin, "__array__") and not hasattr(origin, "columns"):  # a column of pandas or polars, or an array
+            origin = np.asarray(origin, dtype=object).tolist()
         is_list = isinstance(origin, Sequence) and not isinstance(origin, (bytes, bytearray))
         if is_list and isinstance(next((x for x in origin if x is not None), None), (list, tuple)):
             columns = columns.model_copy(update={"text_pair": columns.text_pair or "text_pair"})

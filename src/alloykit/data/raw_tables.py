@@ -16,6 +16,7 @@ from alloykit.data.texts_options import HUB_ID, ColumnOptions, TextsOptions
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.names import nearest_name, quoted, short
 
+DATASET = "the data set"  # one in memory, in messages
 NAME = re.compile(r"[^\W_]|_\w", re.UNICODE)  # begins like the name of a column, and not like a comment
 
 
@@ -50,6 +51,8 @@ def _check_column(table: RawTable, role: str, name: str, used: set[str]) -> None
     guess = short(likely or next(iter(spare), ""))
     option = f"--{role.replace('_', '-')} {shlex.quote(guess)}"
     hint = f"Set `{role}: {guess}` in the recipe, or `{option}` where a command reads none" if spare else ""
+    if spare and table.where == DATASET:  # it is in memory: a recipe cannot name its columns
+        hint = f"Rename it: `data.rename_column('{guess}', '{short(name)}')`"
     hint += "" if not spare else "." if likely else ", if that is the column to read."
     if len(table.columns) == 1 and table.where.strip("'").removesuffix(".gz").endswith(("csv", "tsv")):
         hint += " If the first line is a text, put a header line before it, or use the ending .txt."
@@ -68,7 +71,7 @@ def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: 
     # A text with several labels may have them as a list. Other columns may not be nested.
     nested = [name for name in wanted if options.label_separator is not None and name == (options.label or "label")]
     if isinstance(origin, datasets.Dataset):
-        yield _dataset_table(origin, wanted, "the data set", nested)
+        yield _dataset_table(origin, wanted, DATASET, nested)
     elif isinstance(origin, Path):
         if not os.path.exists(origin):  # no OSError for a name that is too long, such as a text
             raise _missing_path(origin)
@@ -83,10 +86,15 @@ def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: 
         yield _list_table(origin, wanted)
     else:
         splits = f" with splits {quoted(origin)}" if isinstance(origin, Mapping) else ""
+        hint = "Choose one split, such as data['train']." if splits else ""
+        if hasattr(origin, "columns"):
+            hint = (
+                "Name its column of texts: `data['text']`. With labels, or pairs: `datasets.Dataset.from_pandas(data)`."
+            )
         raise AlloyError(
-            expected="a path, a hub id, a list of strings, pairs or dicts, or a datasets.Dataset",
+            expected="a path, a hub id, a list of strings, pairs or dicts, one column of a table, or a datasets.Dataset",
             got=f"{type(origin).__name__}{splits}",
-            hint="Choose one split, such as data['train']." if splits else "",
+            hint=hint,
         )
 
 

@@ -51,7 +51,7 @@ Questions: TypeAlias = Mapping[str, QuestionDict]
 Student: TypeAlias = str | Path | StudentSpec | StudentDict | tuple[Any, Any]
 """A folder, a hub id or bundled:minilm; in a dictionary also `layers` and more; or (model, tokenizer), which are saved in the run folder."""
 TextsLike: TypeAlias = str | Path | TextsOptions | TextsDict | Sequence[Any]
-"""A file, a folder or a hub id; the recipe's `texts:` block; a list of strings, of pairs or of dictionaries; a `datasets.Dataset`."""
+"""A file, a folder or a hub id; the recipe's `texts:` block; a list of strings, of pairs or of dictionaries; one column of a table; a `datasets.Dataset`."""
 MethodLike: TypeAlias = str | Mapping[str, Any]
 """A method's name, or a dictionary with `name` and options."""
 Labels: TypeAlias = LabelOptions | LabelsDict | None
@@ -116,7 +116,10 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
 
     def texts(name: str, want_labels: bool) -> Any:
         origin = arguments[name]
-        if isinstance(origin, (str, Path, Mapping, TextsOptions)):
+        is_block = isinstance(origin, Mapping) and not hasattr(
+            origin, "column_names"
+        )  # a DatasetDict is a mapping, too
+        if is_block or isinstance(origin, (str, Path, TextsOptions)):
             return origin
         tables[name] = load_texts(origin, want_labels=want_labels)
         return {"in_memory": tables[name].fingerprint()}
