@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 from commandline import Call, Finished, Taught, collect, write_csv
 from sklearn.metrics import accuracy_score, f1_score
 from toy import TEAMS, examples
+
+import alloykit
+from alloykit.errors import AlloyError
+from alloykit.finished_runs import evaluate_folder
 
 TRUTH = [label for _, label in examples(40, seed=5)]  # of the finished run's test texts
 
@@ -102,6 +107,15 @@ def test_a_model_folder(finished: Finished, call: Call) -> None:
     expected = by_hand(call("predict", student, finished.test).lines, TRUTH)
     assert found["scores"]["model"]["accuracy"] == pytest.approx(expected["accuracy"])
     assert found["scores"]["model"]["macro_f1"] == pytest.approx(expected["macro_f1"])
+
+
+def test_labels_that_a_model_does_not_know_are_refused_before_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tiny.classifier(tmp_path / "model", ["red", "green"])
+    monkeypatch.setattr(evaluate_folder, "probabilities_of", lambda *given: pytest.fail("texts were read"))
+    with pytest.raises(AlloyError, match="got 'blue'.*leave out their texts"):
+        alloykit.evaluate(folder, [{"text": "a card", "label": "blue"}])
 
 
 def test_a_run_whose_training_texts_are_gone(

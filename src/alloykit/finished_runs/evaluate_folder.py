@@ -156,15 +156,16 @@ def evaluate_model_folder(folder: Path, data: Any, *, trust_remote_code: bool, *
     classifier = Predictor.load(folder, trust_remote_code=trust_remote_code)
     if data is None:
         raise _no_test_texts("MODEL")
+    space = LabelSpace.union([classifier.labels])
+    # The labels are checked before the texts are read.
     if classifier.multi_label:
         texts = load_texts(data, want_labels=True, **{"label_separator": "|"} | columns)
-        space = LabelSpace.union([classifier.labels])
-        answers = {"model": probabilities_of(classifier, texts)}
-        return multi_label_scores(answers, label_matrix(texts, space), classifier.labels)
+        matrix = label_matrix(texts, space)
+        return multi_label_scores({"model": probabilities_of(classifier, texts)}, matrix, classifier.labels)
     texts = load_texts(data, want_labels=True, **columns)
-    space = LabelSpace.union([classifier.labels])
+    true = label_positions(texts, space)
     predicted = probabilities_of(classifier, texts).argmax(-1)
-    return {"texts": len(texts), "scores": {"model": score(predicted, label_positions(texts, space), space, [])}}
+    return {"texts": len(texts), "scores": {"model": score(predicted, true, space, [])}}
 
 
 def _no_test_texts(what: str) -> AlloyError:

@@ -71,7 +71,9 @@ def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] 
         found[done : done + len(batch["label"])] = torch.tensor([place.get(name, -1) for name in batch["label"]])
         done += len(batch["label"])
         unknown |= {(aliases or {}).get(name, name) for name in batch["label"] if name not in place}
-    hint = "Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`."
+    hint = (
+        "Rename them in the data, give `label_names`, map them with `labels: {aliases: …}`, or leave out their texts."
+    )
     _refuse_unknown(unknown, space, hint)
     return found
 
@@ -86,7 +88,7 @@ def label_matrix(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | N
             unknown |= {label for label in labels if label not in place}
             found[row, [place[label] for label in labels if label in place]] = True
             row += 1
-    hint = "Rename them in the data, or say what stands between the labels of a text: `label_separator: '|'`."
+    hint = "Rename them in the data, leave out their texts, or say what stands between the labels of a text: `label_separator: '|'`."
     _refuse_unknown(unknown, space, hint)
     return found
 
