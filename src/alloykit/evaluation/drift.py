@@ -6,7 +6,8 @@
 p are the shares of the pool and q those of the new texts, each count with ½ added, so that an empty bin has a share. For confidence and energy
 the bins of the PSI are the pool's deciles. PSI below 0.1 is usually read as stable, above 0.25 as a clear change. With few texts it is large by
 chance: without any change, PSI / (1 / n + 1 / m) has about the distribution χ² with one degree of freedom less than there are bins (Yurdakul,
-2018), where n and m are the numbers of texts. `chance` is the value that it then exceeds once in twenty times.
+2018), where n and m are the numbers of texts. `chance` is the value that it then exceeds once in sixty times. So one of the three indices, of labels,
+confidence and energy, exceeds its own about once in twenty times, at most.
 
 Where a text may have several labels, each label has an index of its own over the two bins "given" and "not given". That of the labels is the largest
 of them, and `chance` is for the largest of so many.
@@ -30,6 +31,7 @@ STABLE, CHANGED = 0.1, 0.25  # of the index
 FINE = 1000  # bins in which values are counted
 DECILES = 10  # bins of the index
 SHOWN = 20  # bins of the histograms in the report
+LIKELY = 1 - ALPHA / 3  # of `chance`: there are three indices
 
 
 @dataclass
@@ -106,8 +108,8 @@ def psi(pool: Counts, new: Counts) -> float:
 
 
 def _chance(pool: Counts, new: Counts) -> float:
-    """The 95 % quantile of the index of two counts with the same shares."""
-    return float((1 / pool.sum() + 1 / new.sum()) * stats.chi2.ppf(0.95, max(len(pool) - 1, 1)))
+    """The quantile `LIKELY` of the index of two counts with the same shares."""
+    return float((1 / pool.sum() + 1 / new.sum()) * stats.chi2.ppf(LIKELY, max(len(pool) - 1, 1)))
 
 
 def kolmogorov_smirnov(pool: Counts, new: Counts) -> tuple[float, float]:
@@ -122,7 +124,7 @@ def _of_several(pool: AnswerCounts, new: AnswerCounts) -> tuple[float, float]:
     n, m = pool.texts, new.texts
     pairs = zip(pool.labels, new.labels, strict=True)
     found = max(psi(np.array([a, n - a]), np.array([b, m - b])) for a, b in pairs)
-    return found, float((1 / n + 1 / m) * stats.chi2.ppf(1 - 0.05 / len(pool.labels), 1))
+    return found, float((1 / n + 1 / m) * stats.chi2.ppf(1 - (1 - LIKELY) / len(pool.labels), 1))
 
 
 def _label_shares(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str]) -> dict[str, dict[str, Any]]:
