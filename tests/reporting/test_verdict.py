@@ -18,7 +18,7 @@ def test_significantly_better() -> None:
     assert found.points[:3] == [
         "The accuracy of the student is 80.0\u00a0% on 1,000 labelled texts (95 % interval 78.0\u00a0% to 82.0\u00a0%). "
         "About 1 in 5 answers is wrong.",
-        "The best alternative is the ensemble (the label with the highest probability of any teacher) with 70.0\u00a0%. Difference: +10.0 points "
+        "The best alternative is the ensemble (the label with the largest output of all teachers) with 70.0\u00a0%. Difference: +10.0 points "
         "(95 % interval +5.0 to +15.0, p = 0.001 after Holm's correction for 1 comparison).",
         "The intervals and p are about this one training. Another seed gives another student.",
     ]
@@ -76,7 +76,7 @@ def test_the_ensemble_is_named_beside_a_better_alternative() -> None:
         headline("routing", 0.81, "no significant difference"),
     )
     assert found.points[2] == (
-        "The ensemble (the label with the highest probability of any teacher) has 60.0\u00a0%. Difference: +20.0 points "
+        "The ensemble (the label with the largest output of all teachers) has 60.0\u00a0%. Difference: +20.0 points "
         "(95 % interval +15.0 to +25.0, p < 0.001)."
     )
 

@@ -17,7 +17,7 @@ EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of th
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
 EXPLAINED = {
     "routing": "the method's targets, used as a classifier",
-    "ensemble": "the label with the highest probability of any teacher",
+    "ensemble": "the label with the largest output of all teachers",
 }
 """What a classifier's name means, for a reader who meets it for the first time."""
 
