@@ -15,7 +15,7 @@ from alloykit.reporting.verdict import verdict
         (0.994, "About 1 in 167 answers is wrong."),
         (0.9, "About 1 in 10 answers is wrong."),
         (0.8, "About 1 in 5 answers is wrong."),
-        (0.5, "About 1 in 2 answers is wrong."),
+        (0.6, "About 40\u00a0% of its answers are wrong."),
         (0.49, "About 51\u00a0% of its answers are wrong."),
         (0.2, "About 80\u00a0% of its answers are wrong."),  # not 1 in 1
         (0.0, "About 100\u00a0% of its answers are wrong."),

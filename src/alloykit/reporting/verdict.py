@@ -297,7 +297,7 @@ def _the(name: str) -> str:
 
 
 def _errors(share: float) -> str:
-    if share > 0.5:
+    if share > 0.2:  # above, 1 in 2 and 1 in 3 are too far apart
         return f"About {percent(share, 0)} of its answers are wrong"
     return f"About 1 in {1 / share:.0f} answers is wrong" if share > 0.005 else "Fewer than 1 in 200 answers are wrong"
 
