@@ -48,8 +48,8 @@ def test_labels_that_were_not_learned() -> None:
 @pytest.mark.parametrize(
     ("gain", "needed"),
     [
-        (rival(-0.015, -0.055, 0.025, 0.4), "7,100"),  # (0.04 / 0.015)² × 1,000
-        (rival(0.05, -0.05, 0.15, 0.3), "4,000"),
+        (rival(-0.015, -0.055, 0.025, 0.4), "15,000"),  # 2.04 × (0.04 / 0.015)² × 1,000
+        (rival(0.05, -0.05, 0.15, 0.3), "8,200"),
         (rival(0.004, -0.05, 0.058, 0.9), None),  # too small to be worth it
         (rival(0.1, 0.05, 0.15, 0.001), None),  # significant already
         (rival(0.05, 0.01, 0.09, 0.06), None),  # only Holm's correction makes it insignificant
@@ -59,7 +59,7 @@ def test_how_many_test_texts_could_decide(gain: dict[str, float], needed: str | 
     steps = next_steps(case(ensemble=gain))
     found = [step for step in steps if step.startswith("Test on more labelled texts")]
     assert len(found) == (needed is not None)
-    assert needed is None or f" needs about {needed} test texts." in found[0]
+    assert needed is None or f"With about {needed} test texts, four of five tests " in found[0]
 
 
 def calibrated(plain: float, tempered: float) -> dict[str, Any]:

@@ -14,11 +14,13 @@ from alloykit.reporting.verdict import (
     EQUIVALENT,
     NEGLIGIBLE,
     best_alternative,
+    compared_texts,
     not_learned,
     training_and_routing_loss,
 )
 
 GAIN = 0.01  # a step is suggested if it lowers the calibration error by more than this
+FOUR_OF_FIVE = 2.04  # ((z_0.975 + z_0.8) / z_0.975)²: times as many texts as for half of the tests
 WORTH_TESTING = 0.005  # a smaller difference of accuracies would take too many test texts
 USE = "Use the student: `alloykit predict RUN texts.csv`. The test found no problem."
 TRAIN = "Choose a method that trains a student, such as `method: alloy`. This run has none. The test found no problem with the targets."
@@ -86,7 +88,8 @@ def _after_the_test(metrics: Mapping[str, Any]) -> list[str]:
 
 
 def _more_test_texts(found: Mapping[str, Any]) -> list[str]:
-    """How many test texts would show a difference of this size: the half-width of the interval falls with the square root of their number."""
+    """How many test texts would show a difference of this size in four of five tests. The half-width of the interval falls with the square root of
+    their number. Where it is as large as the difference, half of the tests show it."""
     best = best_alternative(found)
     if best is None:
         return []
@@ -94,13 +97,13 @@ def _more_test_texts(found: Mapping[str, Any]) -> list[str]:
     difference, half = abs(gain["difference"]), (gain["high"] - gain["low"]) / 2
     if gain["p_holm"] < ALPHA or difference < WORTH_TESTING:
         return []
-    needed = found["texts"] * (half / difference) ** 2
-    if needed <= found["texts"]:  # only Holm's correction makes it insignificant
+    if half <= difference:  # only Holm's correction makes it insignificant
         return []
+    needed = FOUR_OF_FIVE * compared_texts(found, best) * (half / difference) ** 2
     digits = 2 - math.ceil(math.log10(needed))
     return [
-        f"Test on more labelled texts if you need to know which is better. A difference of {100 * difference:.1f} points needs about "
-        f"{round(needed, digits):,.0f} test texts."
+        f"Test on more labelled texts if you need to know which is better. With about {round(needed, digits):,.0f} test "
+        f"texts, four of five tests would show a difference of {100 * difference:.1f} points."
     ]
 
 
