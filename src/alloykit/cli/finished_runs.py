@@ -98,7 +98,8 @@ def update(
 ) -> None:
     """Make a new run from a finished one: only what is new is computed, and the student continues the earlier one."""
     from alloykit.commands.update import update as job
-    from alloykit.finished_runs.compare_students import CHANGES_PAGE, read_changes
+    from alloykit.finished_runs.compare_students import read_changes
+    from alloykit.run_folder.file_names import CHANGES_PAGE
 
     new = job(
         run, add_teachers=add_teacher or (), remove_teachers=remove_teacher or (), replace_teachers=_replaced(replace_teacher or ()),

@@ -14,7 +14,6 @@ from time import monotonic, sleep
 from typing import TypeVar
 
 import fsspec
-from fsspec.implementations.local import LocalFileSystem
 
 from alloykit.errors import AlloyError
 from alloykit.files import check_writing, file_errors, remove_left_over, replace_atomic, write_atomic
@@ -48,11 +47,10 @@ class Storage:
     def __init__(self, url: str | Path) -> None:
         self.url = str(url)
         try:
-            # fsspec takes "::" for a chain of file systems; in the name of a local folder it means nothing.
-            local = "://" not in self.url
-            self.fs, self.root = (
-                (LocalFileSystem(), os.path.abspath(self.url)) if local else fsspec.core.url_to_fs(self.url)
-            )
+            if "://" in self.url:
+                self.fs, self.root = fsspec.core.url_to_fs(self.url)
+            else:  # fsspec would take "::" in the name of a local folder for a chain of file systems
+                self.fs, self.root = fsspec.filesystem("file"), os.path.abspath(self.url)
         except ImportError as error:
             raise AlloyError(
                 expected=f"the package that reaches {self.url}",
