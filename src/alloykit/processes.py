@@ -299,7 +299,8 @@ def _ended(processes: int) -> OtherProcessEnded:
 def _ends_at_once() -> Iterator[None]:
     """End this process at once at SIGTERM, which a launcher sends when another process has ended. Process 0 prints a message.
 
-    A library call may wait for the other process, and Python runs signal handlers only after such a call. So a thread waits for the signal.
+    A library call may wait for the other process, and Python runs signal handlers only after such a call. So a thread waits for the signal. A process
+    that leaves the block with an error that it prints ignores the signal from then on.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -319,11 +320,14 @@ def _ends_at_once() -> Iterator[None]:
     before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     thread = threading.Thread(target=watch, name="alloykit-terminated", daemon=True)
     thread.start()
+    failed = True
     try:
         yield
+        failed = False
     finally:
         signal.set_wakeup_fd(before)
-        signal.signal(signal.SIGTERM, handler)
+        # This process is about to print why it ends, and the launcher must not end it before.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if failed and reports_loss() else handler)
         os.close(write)
         thread.join()
         os.close(read)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 
 import pytest
@@ -40,3 +41,23 @@ def test_so_they_do_if_it_has_printed_its_error(
         raise error
     assert waited == [processes.FIRST_SPEAKS_S]
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("rank", "after"), [(0, signal.SIG_IGN), (1, signal.SIG_DFL)])
+def test_the_first_process_is_not_ended_before_its_message(
+    rank: int, after: signal.Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The launcher's SIGTERM may come while it leaves the stages. The others wait for that signal, in `let_first_speak`."""
+    monkeypatch.setenv("RANK", str(rank))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(AlloyError), processes._ends_at_once():
+            raise AlloyError(expected="a", got="b")
+        assert signal.getsignal(signal.SIGTERM) is after
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with processes._ends_at_once():
+            pass
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
