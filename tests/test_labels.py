@@ -131,6 +131,14 @@ def test_a_used_space_is_a_value():
         LabelSpace(("a", "b", "b"), (("a", "b"),))
 
 
+def test_what_every_training_step_asks_for_is_computed_once():
+    space = LabelSpace.union([[f"{i} and {n}" for n in range(3)] for i in range(4)])
+    assert space.has_label() is space.has_label()
+    assert space.components() is space.components()
+    repeated = LabelSpace(("a", "b"), (("a", "b", "a"),))
+    assert repeated.shared() == {}
+
+
 def test_position_suggests_near_names_in_any_case():
     with pytest.raises(AlloyError, match=r"got 'Invoices'\. Did you mean 'invoice'"):
         SPACE.position("Invoices")

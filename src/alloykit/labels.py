@@ -163,21 +163,35 @@ class LabelSpace:
         return self._index_on(teacher, values.device)
 
     def has_label(self) -> Tensor:
-        """Whether teacher i has label c: bool [N, C]."""
-        return torch.tensor([[name in labels for name in self.names] for labels in map(set, self.teachers)])
+        """Whether teacher i has label c: bool [N, C]. Do not write to it."""
+        return self._has_label
+
+    @cached_property
+    def _has_label(self) -> Tensor:  # methods ask for it in every training step
+        found = torch.zeros(self.n_teachers, self.size, dtype=torch.bool)
+        for i in range(self.n_teachers):
+            found[i, self.index(i)] = True
+        return found
 
     def shared(self) -> dict[str, tuple[int, ...]]:
         """Label -> its teachers, for the labels of two or more teachers, in the order of `names`."""
-        having = {name: tuple(i for i, t in enumerate(self.teachers) if name in t) for name in self.names}
-        return {name: teachers for name, teachers in having.items() if len(teachers) > 1}
+        having: dict[str, list[int]] = {name: [] for name in self.names}
+        for i, labels in enumerate(self.teachers):
+            for name in set(labels):
+                having[name].append(i)
+        return {name: tuple(teachers) for name, teachers in having.items() if len(teachers) > 1}
 
     def components(self) -> Tensor:
         """Which connected component each label of the union is in: int64 [C].
 
         Labels of one teacher are connected. So two teachers are in one component if a chain of shared labels
         connects them. Components are numbered by their first teacher: for disjoint sets the number is the
-        teacher's.
+        teacher's. Do not write to it.
         """
+        return self._components
+
+    @cached_property
+    def _components(self) -> Tensor:  # methods ask for it in every training step
         root = list(range(self.n_teachers))
         for teachers in self.shared().values():
             joined = {root[i] for i in teachers}
