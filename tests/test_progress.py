@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from alloykit import progress
 from alloykit.errors import AlloyError
-from alloykit.progress import bar, log_line, logged_to, rate, set_quiet
+from alloykit.progress import bar, library_bars_off, log_line, logged_to, rate, set_quiet
 
 
 class Clock:
@@ -96,3 +97,19 @@ def test_nothing_done_yet_says_no_time_left() -> None:
 )
 def test_a_slow_rate_is_not_shown_as_zero(per_second: float, shown: str) -> None:
     assert rate(per_second) == shown
+
+
+def test_bars_of_a_library_that_is_not_loaded_do_not_load_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "datasets", None)  # an import fails
+        with library_bars_off():
+            pass
+    import datasets
+
+    before = datasets.are_progress_bars_disabled()
+    datasets.enable_progress_bars()
+    with library_bars_off():
+        assert datasets.are_progress_bars_disabled()
+    assert not datasets.are_progress_bars_disabled()
+    if before:
+        datasets.disable_progress_bars()

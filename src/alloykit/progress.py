@@ -181,17 +181,20 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def library_bars_off() -> Iterator[None]:
-    """Switch off the progress bars of transformers and datasets. Longer work has our own bars."""
-    import datasets
+    """Switch off the progress bars of transformers, and those of datasets if it is loaded. Longer work has our own bars."""
     from transformers.utils import logging
 
-    transformers_bars, no_datasets_bars = logging.is_progress_bar_enabled(), datasets.are_progress_bars_disabled()
+    datasets = sys.modules.get("datasets")  # it takes a second to import, and `serve` does not need it
+    if datasets is not None and datasets.are_progress_bars_disabled():
+        datasets = None
+    transformers_bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
-    datasets.disable_progress_bars()
+    if datasets is not None:
+        datasets.disable_progress_bars()
     try:
         yield
     finally:
         if transformers_bars:
             logging.enable_progress_bar()
-        if not no_datasets_bars:
+        if datasets is not None:
             datasets.enable_progress_bars()
