@@ -31,7 +31,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return progress.time  # type: ignore[attr-defined,no-any-return]
 
 
-def work(total: int = 1000) -> None:
+def work(total: int | None = 1000) -> None:
     with bar("teacher billing", total, "reads") as advance:
         for _ in range(10):
             advance(100)
@@ -48,6 +48,13 @@ def test_a_line_at_least_every_thirty_seconds(clock: Clock, capsys: pytest.Captu
 def test_a_bar_of_no_total_gives_no_lines_on_its_way(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     work(0)
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_bar_of_an_unknown_total_says_how_far_it_is(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    work(None)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "teacher billing: 200 reads, 10/s"
+    assert lines[-1].startswith("teacher billing: 1,000 reads in 110.0 s")
 
 
 def test_a_single_text_is_no_plural(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

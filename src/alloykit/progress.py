@@ -109,10 +109,10 @@ def log_line(text: str) -> None:
 
 
 @contextmanager
-def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], None]]:
+def bar(what: str, total: int | None, unit: str = "texts") -> Iterator[Callable[[int], None]]:
     """A progress bar on a terminal; otherwise a line every LINE_SECONDS. Both show rate and time left. One line at the end.
 
-    Yields `advance(n)`. total: 0 for no bar and no lines.
+    Yields `advance(n)`. total: None if it is not known; 0 for no bar and no lines.
     """
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.text import Text
@@ -123,10 +123,11 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
 
     out, start, done = console(), time.perf_counter(), 0
     line_at = start
-    left = TextColumn("left:")
+    far = TextColumn("{task.percentage:>3.0f} %" if total is not None else f"{{task.completed:,}} {unit}")
+    left = (TextColumn("left:"), TimeRemainingColumn()) if total is not None else ()
     progress = Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), Rate(), left,
-        TimeRemainingColumn(), console=out, transient=True, disable=not out.is_terminal or _quiet,
+        TextColumn("{task.description}", markup=False), BarColumn(), far, Rate(), *left,
+        console=out, transient=True, disable=not out.is_terminal or _quiet,
     )  # fmt: skip
     with progress:
         task = progress.add_task(visible(what), total=total)
@@ -136,7 +137,7 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
             done += n
             progress.advance(task, n)
             now = time.perf_counter()
-            if now - line_at >= LINE_SECONDS and done < total:
+            if now - line_at >= LINE_SECONDS and (total is None or done < total):
                 line_at = now
                 line = f"{what}: {_so_far(done, total, unit, now - start)}"
                 _line(line, shown=progress.disable)
@@ -158,9 +159,11 @@ def _line(text: str, *, shown: bool) -> None:
         _log.write(visible(text))
 
 
-def _so_far(done: int, total: int, unit: str, seconds: float) -> str:
+def _so_far(done: int, total: int | None, unit: str, seconds: float) -> str:
     """For instance "1,200 of 4,000 reads (30 %), 60/s, about 47 s left"."""
     speed = done / max(seconds, 1e-9)
+    if total is None:
+        return f"{done:,} {unit}, {rate(speed)}/s"
     left = f", about {duration((total - done) / speed)} left" if done else ""
     return f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %), {rate(speed)}/s{left}"
 

@@ -96,6 +96,8 @@ def test_finished_files_are_kept_and_changed_ones_made_again(
     command = ["predict", models["billing"], folder, "--to", tmp_path / "to"]
     first = call(*command)
     assert first.out == f"answers: 2 files in {tmp_path / 'to'}\n"
+    rows = sum(pq.read_metadata(path).num_rows for path in (tmp_path / "to").iterdir())
+    assert f"predict: {rows} rows in " in first.err, "progress is counted in rows: one file may take hours"
     times = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "to").iterdir()}
     (tmp_path / "to" / "a.parquet.parquet").write_bytes(b"damaged")
     os.utime(folder / "b.txt", ns=(1, 1))

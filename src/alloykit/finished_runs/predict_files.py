@@ -17,6 +17,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import digest, file_errors, known_sha256, replace_atomic
 from alloykit.finished_runs.load_student import load_student
 from alloykit.finished_runs.part_answers import AnswersMaker, Request
+from alloykit.models.forward import Advance
 from alloykit.models.location import model_identity
 from alloykit.paths import user_path
 from alloykit.progress import bar, log_line
@@ -91,13 +92,12 @@ def predict_files(
     if len(left) < len(files):
         log_line(f"predict: {len(files) - len(left)} of {len(files)} files are finished already")
     engine = part_engine_of(engine_options(engine))
-    with bar("predict", len(left), "files") as advance:
+    with bar("predict", None, "rows") as advance:  # how many there are is known after the last one
         results = _Results(
             engine.stream([file.path for file in left], PartsOfFile(columns, ROWS), AnswersMaker(request))
         )
         for n, file in enumerate(left):
-            replace_atomic(file.answers.absolute(), partial(_write, file, results.of(n)))
-            advance(1)
+            replace_atomic(file.answers.absolute(), partial(_write, file, results.of(n), advance))
     return [file.answers for file in files]
 
 
@@ -172,7 +172,7 @@ class _Results:
             self._head = next(self._stream, None)
 
 
-def _write(file: TextsFile, results: Iterator[Any], part: Path) -> None:
+def _write(file: TextsFile, results: Iterator[Any], advance: Advance, part: Path) -> None:
     import pyarrow.parquet as pq
 
     first = next(results)
@@ -181,3 +181,4 @@ def _write(file: TextsFile, results: Iterator[Any], part: Path) -> None:
         for batch in chain([first], results):
             if batch.num_rows:
                 writer.write_batch(batch.replace_schema_metadata(schema.metadata))
+                advance(batch.num_rows)
