@@ -10,7 +10,7 @@ import pytest
 from sample_texts import LABELS, TEXTS, delimited, json_lines, write
 
 from alloykit.data import load_texts, text_id
-from alloykit.data.readers import parquet_rows
+from alloykit.data.readers import csv_rows, parquet_rows
 from alloykit.errors import AlloyError, AlloyWarning
 
 FILES = {
@@ -160,3 +160,18 @@ def test_a_pipe_is_read_once(tmp_path, name):
     reader.join(20)
     assert found, "it does not wait for a second writer"
     assert found[0].table["text"][:] == (["one", "two"] if name == "a.txt" else TEXTS)
+
+
+def test_a_row_of_many_columns_costs_no_look_at_all_of_their_names():
+    looks = []
+
+    class Header(list):
+        def __iter__(self):
+            looks.append(1)
+            return super().__iter__()
+
+    header = Header(f"column {i}" for i in range(200))
+    rows = ([f"{r}/{i}" for i in range(200)] for r in range(50))
+    found = list(csv_rows(rows, header, ["column 7", "of no file", "column 199"]))
+    assert found == [[f"{r}/7", None, f"{r}/199"] for r in range(50)]
+    assert len(looks) < 50
