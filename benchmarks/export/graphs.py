@@ -14,7 +14,7 @@ from alloykit.data import TextsOptions, load_texts
 from alloykit.exporting.float16_graph import float16_graph
 from alloykit.exporting.float_graph import float_graph
 from alloykit.exporting.int8_graphs import int8_graphs
-from alloykit.finished_runs.export_student import CALIBRATED
+from alloykit.finished_runs.export_sample import CALIBRATED
 from alloykit.serving.predictor import Predictor
 from benchmarks.harness.sets import SNIPPETS
 

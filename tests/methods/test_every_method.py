@@ -23,7 +23,7 @@ QUICK = [*{spec["name"]: spec for spec in reversed(SPECS)}.values(), ALLOY]
 @pytest.fixture(autouse=True)
 def every_fit_of_alloy_is_accepted(monkeypatch):
     """On random texts few fits are; here the mixture is tested, not what takes its place."""
-    monkeypatch.setattr("alloykit.methods.alloy.method.outcome_of", lambda *_: ACCEPTED)
+    monkeypatch.setattr("alloykit.methods.alloy.measures.outcome_of", lambda *_: ACCEPTED)
 
 
 @pytest.mark.parametrize("spec", some_quick(SPECS, *QUICK), ids=str)
