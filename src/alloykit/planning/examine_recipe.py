@@ -21,8 +21,7 @@ from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.run_folder.run_folder import check_run_folder
 from alloykit.stages.recipe_texts import origin_of, read, wants_labels
-from alloykit.teachers.hugging_face import HuggingFaceTeacher
-from alloykit.teachers.protocol import Answerer, Reading, TeacherSpec
+from alloykit.teachers.protocol import Reading, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
 
 FIRST, CHARACTERS = 3, 80  # texts that are shown, and characters of each
@@ -79,25 +78,13 @@ def _teachers(recipe: Recipe) -> Iterator[Finding]:
 
 
 def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
+    """Its labels and what it is, with a note if it reads fewer tokens than the recipe says."""
     info = spec.describe(name)
     long_texts = recipe.inference.long_texts
     wanted, _ = info.reads(recipe.training.max_length, long_texts)
     teacher = info.load(Reading(max_length=wanted, long_texts=long_texts, device=pick_device(recipe.device)))
     labels = f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''})"
-    if not isinstance(teacher, HuggingFaceTeacher):
-        return _read_length(name, f"{labels}, {spec.key}: {short(spec.source)}", teacher, wanted)
-    weights = teacher.fingerprint["weights"]
-    parameters = sum(p.numel() for p in teacher.model.parameters())
-    of_long_texts = "" if teacher.long_texts == "head" else f" (long texts: {teacher.long_texts})"
-    found = (
-        f"{labels}, {parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens{of_long_texts}, "
-        f"weights {weights[:12]}"
-    )
-    return _read_length(name, found, teacher, wanted)
-
-
-def _read_length(name: str, found: str, teacher: Answerer, wanted: int) -> Finding:
-    """The finding, with a note for a teacher that reads fewer tokens than `wanted`."""
+    found = f"{labels}, {teacher.described}"
     if getattr(teacher, "max_length", wanted) < wanted:
         hint = (
             f"`max_length` is {wanted}: longer texts are cut for this teacher. Its model or tokenizer sets this limit."

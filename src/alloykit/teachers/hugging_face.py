@@ -200,6 +200,12 @@ class HuggingFaceTeacher(Answerer):
         return self.pass_sampler.name
 
     @property
+    def described(self) -> str:
+        parameters = sum(p.numel() for p in self.model.parameters())
+        of_long_texts = "" if self.long_texts == "head" else f" (long texts: {self.long_texts})"
+        return f"{parameters / 1e6:,.1f} M parameters, reads {self.max_length} tokens{of_long_texts}, weights {self.fingerprint['weights'][:12]}"
+
+    @property
     def about(self) -> dict[str, Any]:
         return {"tokens_per_batch": self.budget.tokens}
 

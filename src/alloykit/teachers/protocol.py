@@ -24,6 +24,7 @@ from alloykit.methods.inputs import Gives
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.forward import Advance
 from alloykit.models.long_texts import LongTexts
+from alloykit.names import short
 
 if TYPE_CHECKING:
     from alloykit.data import Texts
@@ -176,6 +177,11 @@ class Answerer(ABC):
         rows = self.info.rows_of_texts
         made_of = {"identity": self.info.identity(), "classes": len(self.info.labels)}
         return made_of if rows is None else made_of | {"rows_of_texts": rows}
+
+    @property
+    def described(self) -> str:
+        """What it is, in words."""
+        return f"{self.info.spec.key}: {short(self.info.spec.source)}"
 
     def prepare(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> Sequence[Any]:
         """What `answer` needs of each text: tokens, or the text itself. One entry a text."""
