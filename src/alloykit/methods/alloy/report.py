@@ -235,23 +235,8 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
     if not used:
         parts.append(Text(text=f"The fitted mixture is not used; {found['instead']}. The warnings say why."))
     parts += [
-        Text(
-            text=f"The mixture was fitted to {found['texts']:,} texts of the pool{_left_out(found)}. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
-            "routed to another teacher than at the start of the fit, which uses only the teachers' energies. "
-            f"Two more fits see half of the pool each. The one that did not see a text sends it to the same teacher in {100 * found['agreement']:.1f} % of the cases. "
-            f"These two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
-            f"The states tell the labels of one teacher apart with a skill of {_number(found['skill'])} (1: always, 0: no better than chance; "
-            f"below {MIN_SKILL:.2f} the mixture is {'used only if κ is at least ' + str(UNLIKE) if _two_views(found) else 'not used'}). {_agreement_sentence(found)}{_background_sentence(found)}"
-        ),
-        Table(
-            caption="Teachers in the mixture",
-            columns=("teacher", "share at the start", "share at the end", "separation of the energy", "clarity"),
-            rows=tuple(
-                (name, shares[name][0], shares[name][-1], found["separation"][name], found["clarity"][name])
-                for name in teachers
-            ),
-            percent=("share at the start", "share at the end"),
-        ),
+        _of_fit(found),
+        _of_teachers(found, teachers),
         Text(
             text="Separation of the energy: how many standard deviations a teacher's energy is higher on the texts that it knows than on the others. If it is near 0, "
             f"the energy does not help the routing. {_energies_sentence(found)}Clarity: 1 if the teacher's answers have probability 1, 0 if it guesses. The smaller the clarity, the more the label "
@@ -267,22 +252,50 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
         ),
     ]  # fmt: skip
     if "labelled" in found:
-        parts.append(
-            Text(
-                text=f"{found['labelled']:,} labelled texts are anchors of the mixture. The routing has an accuracy of "
-                f"{100 * found['labelled_accuracy']:.1f} % on them (each is tested with a fit without it). Its estimated accuracy on the pool is {100 * found['estimated_accuracy']:.1f} %. "
-                f"The classifier that is trained on them has a weight of {found['classifier_weight']:.2f} (0: only the mixture counts)."
-            )
-        )
+        parts.append(_of_labelled_texts(found))
     if used and found["examples"]:
-        examples = found["examples"]
-        parts.append(
-            Table(
-                caption="Texts that changed teacher, the clearest first, with the new teacher's weight before the fit and after it",
-                columns=("from", "to", "before", "after"),
-                rows=tuple((e["from"], e["to"], e["share_at_first"], e["share"]) for e in examples),
-                percent=("before", "after"),
-                positions=tuple(e["position"] for e in examples),
-            )
-        )
+        parts.append(_moved_texts(found))
     return (Section(title="Routing", parts=tuple(parts)),)
+
+
+def _of_fit(found: Mapping[str, Any]) -> Text:
+    return Text(
+        text=f"The mixture was fitted to {found['texts']:,} texts of the pool{_left_out(found)}. {100 * found['changed']:.1f} % of them {'were' if found['used'] else 'would be'} "
+        "routed to another teacher than at the start of the fit, which uses only the teachers' energies. "
+        f"Two more fits see half of the pool each. The one that did not see a text sends it to the same teacher in {100 * found['agreement']:.1f} % of the cases. "
+        f"These two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
+        f"The states tell the labels of one teacher apart with a skill of {_number(found['skill'])} (1: always, 0: no better than chance; "
+        f"below {MIN_SKILL:.2f} the mixture is {'used only if κ is at least ' + str(UNLIKE) if _two_views(found) else 'not used'}). {_agreement_sentence(found)}{_background_sentence(found)}"
+    )
+
+
+def _of_teachers(found: Mapping[str, Any], teachers: Sequence[str]) -> Table:
+    shares = found["shares"]
+    return Table(
+        caption="Teachers in the mixture",
+        columns=("teacher", "share at the start", "share at the end", "separation of the energy", "clarity"),
+        rows=tuple(
+            (name, shares[name][0], shares[name][-1], found["separation"][name], found["clarity"][name])
+            for name in teachers
+        ),
+        percent=("share at the start", "share at the end"),
+    )
+
+
+def _of_labelled_texts(found: Mapping[str, Any]) -> Text:
+    return Text(
+        text=f"{found['labelled']:,} labelled texts are anchors of the mixture. The routing has an accuracy of "
+        f"{100 * found['labelled_accuracy']:.1f} % on them (each is tested with a fit without it). Its estimated accuracy on the pool is {100 * found['estimated_accuracy']:.1f} %. "
+        f"The classifier that is trained on them has a weight of {found['classifier_weight']:.2f} (0: only the mixture counts)."
+    )
+
+
+def _moved_texts(found: Mapping[str, Any]) -> Table:
+    examples = found["examples"]
+    return Table(
+        caption="Texts that changed teacher, the clearest first, with the new teacher's weight before the fit and after it",
+        columns=("from", "to", "before", "after"),
+        rows=tuple((e["from"], e["to"], e["share_at_first"], e["share"]) for e in examples),
+        percent=("before", "after"),
+        positions=tuple(e["position"] for e in examples),
+    )
