@@ -69,7 +69,6 @@ def predict_files(
     streams them through Ray Data. AlloyError.
     """
     folder, place, target = folder_of(run), user_path(texts), user_path(to)
-    model = onnx_folder(folder) if onnx else classifier_folder(folder)
     columns = (text,) if text_pair is None else (text, text_pair)
     keys = AnswerKeys(all_probabilities, none_of_these, estimated_accuracy)
     request = Request(folder.absolute(), columns, keys, onnx, trust_remote_code)
@@ -79,11 +78,7 @@ def predict_files(
             got=f"'{target}'",
             hint="For instance `--to answers/`.",
         )
-    if not (model / "config.json").exists():
-        load_student(folder, onnx=onnx)  # says what is missing
-    made_of: dict[str, Any] = {"model": model_identity(str(model), None), "columns": columns, "all": all_probabilities}
-    made_of |= {name: True for name in ("none_of_these", "estimated_accuracy") if getattr(keys, name)}
-    made_of |= {"graphs": _graphs(model)} if onnx else {}
+    made_of = _made_of(folder, request)
     files = [
         TextsFile(path, target / f"{path.name}.parquet", _as_json(made_of | {"file": _state(path)}), digest(str(path)))
         for path in _files(place)
@@ -99,6 +94,17 @@ def predict_files(
         for n, file in enumerate(left):
             replace_atomic(file.answers.absolute(), partial(_write, file, results.of(n), advance))
     return [file.answers for file in files]
+
+
+def _made_of(folder: Path, request: Request) -> dict[str, Any]:
+    """What the answers to every file depend on. folder: of a run or of a model. AlloyError if it has no model."""
+    model = onnx_folder(folder) if request.onnx else classifier_folder(folder)
+    if not (model / "config.json").exists():
+        load_student(folder, onnx=request.onnx)  # says what is missing
+    keys = request.keys
+    found = {"model": model_identity(str(model), None), "columns": request.columns, "all": keys.all_probabilities}
+    found |= {name: True for name in ("none_of_these", "estimated_accuracy") if getattr(keys, name)}
+    return found | ({"graphs": _graphs(model)} if request.onnx else {})
 
 
 def _files(place: Path) -> list[Path]:
