@@ -18,12 +18,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from safetensors import SafetensorError
 
 from alloykit.errors import AlloyError
 
+P = ParamSpec("P")
+R = TypeVar("R")
 AGAIN = "then run the same command again: finished parts are kept."
 FOREIGN_SECONDS = 24 * 3600  # a temporary file of another machine that is older than this counts as left over
 _LEFT_OVER = re.compile(r"\.alloykit-(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-\d+\.tmp")
@@ -362,15 +364,22 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def known_sha256(path: Path) -> str:
-    """`file_sha256`, computed again only if the file's time or size has changed."""
-    found = path.stat()
-    return _known_sha256(path, found.st_mtime_ns, found.st_size)
+def while_unchanged(function: Callable[Concatenate[Path, P], R]) -> Callable[Concatenate[Path, P], R]:
+    """The same function of a file, called again only if the file's time or size has changed. The other arguments can be hashed."""
+
+    @lru_cache(maxsize=2048)
+    def kept(path: Path, changed: int, size: int, *others: Any, **named: Any) -> Any:
+        return function(path, *others, **named)
+
+    def known(path: Path, /, *others: P.args, **named: P.kwargs) -> R:
+        found = path.stat()
+        return kept(path, found.st_mtime_ns, found.st_size, *others, **named)  # type: ignore[arg-type, no-any-return]
+
+    return known
 
 
-@lru_cache(maxsize=2048)
-def _known_sha256(path: Path, changed: int, size: int) -> str:
-    return file_sha256(path)
+known_sha256 = while_unchanged(file_sha256)
+"""`file_sha256`, computed again only if the file's time or size has changed."""
 
 
 def digest(value: Any) -> str:

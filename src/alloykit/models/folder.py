@@ -13,12 +13,11 @@ import math
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
-from alloykit.files import check_readable, scratch
+from alloykit.files import check_readable, scratch, while_unchanged
 from alloykit.models.export import TEMPERATURE, is_temperature
 from alloykit.models.long_texts import LONG_TEXTS, is_long_texts
 from alloykit.names import quoted
@@ -116,7 +115,7 @@ def staged(folder: Path, model: str) -> Iterator[Path]:
                 content = _checked_index(_read_object(file, model), file, model)
             else:
                 if file.name == "tokenizer.json":
-                    _check_vocabulary(file, file.stat().st_mtime_ns, file.stat().st_size, model)
+                    _check_vocabulary(file, model)
                 with scratch(COPY):
                     (copy / file.name).symlink_to(file.resolve())
                 continue
@@ -323,8 +322,8 @@ def _checked_index(index: dict[str, Any], file: Path, model: str) -> dict[str, A
     return {"metadata": metadata if isinstance(metadata, dict) else {}, "weight_map": places}
 
 
-@lru_cache(maxsize=256)
-def _check_vocabulary(file: Path, changed: int, size: int, model: str) -> None:
+@while_unchanged
+def _check_vocabulary(file: Path, model: str) -> None:
     """AlloyError for a tokenizer.json whose added tokens have another form than the library expects: it would print them to standard output."""
     found = _read_object(file, model, max_bytes=MAX_VOCABULARY_BYTES)
     added = found.get("added_tokens")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.files import while_unchanged
 from alloykit.models.folder import is_inside
 from alloykit.models.onnx_session import onnx_package
 from alloykit.names import quoted, shown
@@ -16,17 +16,12 @@ DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
 """The operators that onnxruntime has without a library of custom operators."""
 
 
-def onnx_files(graph: Path, folder: Path) -> list[Path]:
+@while_unchanged
+def onnx_files(graph: Path, folder: Path) -> tuple[Path, ...]:
     """The files of a graph: itself, then those of its external data, sorted. They are all inside `folder`.
 
     AlloyError for a damaged graph, for custom operators, and for external data that is missing or outside the folder.
     """
-    found = graph.stat()
-    return list(_checked(graph, folder, found.st_mtime_ns, found.st_size))
-
-
-@lru_cache(maxsize=64)
-def _checked(graph: Path, folder: Path, changed: int, size: int) -> tuple[Path, ...]:
     onnx = onnx_package("onnx")
     try:
         model = onnx.load(str(graph), load_external_data=False)

@@ -65,7 +65,7 @@ class OnnxSpec(TeacherSpec):
         onnx_package("onnxruntime")
         files = onnx_files(self._graph(name), self.folder)
         config, _ = load_config(ModelSpec(model=str(self.folder)), weights=False)
-        return OnnxInfo(name, self, labels_of_config(config, self.labels or {}, name), config, tuple(files))
+        return OnnxInfo(name, self, labels_of_config(config, self.labels or {}, name), config, files)
 
     def _graph(self, name: str) -> Path:
         wanted = [self.file] if self.file else GRAPHS
