@@ -87,6 +87,7 @@ def test_other_data_with_other_columns(run: Path, tmp_path: Path, call: Call) ->
     assert found["scores"]["student"]["macro_f1"] == pytest.approx(expected["macro_f1"])
     assert found["scores"]["student"]["groups"] == {"billing": pytest.approx(expected["accuracy"]), "delivery": None}
     assert json.loads((run / "metrics.json").read_text())["evaluation"] == found
+    assert not found["of_recipe"]
     table = call("evaluate", run, "--data", data, "--text", "body", "--label", "topic")
     assert "accuracy on 12 labelled texts" in table.out
     assert f"{100 * expected['accuracy']:.1f}" in table.out

@@ -55,6 +55,14 @@ def test_the_metadata_says_what_the_hub_wants_to_know(runs: Runs) -> None:
     assert {(r.task_type, r.dataset_name) for r in found.values()} == {("text-classification", "test.csv")}
 
 
+def test_scores_on_other_texts_are_not_said_to_be_of_the_recipes(runs: Runs) -> None:
+    view = page.load(runs.soft)
+    view["metrics"]["evaluation"]["of_recipe"] = False  # as after `evaluate RUN --data other.csv`
+    written = card(view, [teacher("x", "mit")], METHOD)
+    assert "name: labelled texts" in written
+    assert "test.csv" not in written.partition("model-index")[2].partition("\n---")[0]
+
+
 def test_a_run_that_was_not_tested_claims_no_score(runs: Runs) -> None:
     found = load(runs.untested)
     assert "model-index" not in found.data.to_dict()

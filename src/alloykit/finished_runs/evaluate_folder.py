@@ -138,7 +138,8 @@ def _evaluate_run(run: RunFolder, request: _Request) -> dict[str, Any]:
     )
     with logged_to(run.folder / LOG, RECIPE):
         store = prepared.store(request.cache or run.folder / CACHE)
-        result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
+        context = replace(prepared.context, state=state)
+        result = evaluate_run(prepared, run, context, store, test, of_recipe=request.data is None)
         write_report(run)
     return result
 

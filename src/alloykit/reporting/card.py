@@ -130,7 +130,8 @@ def _datasets(recipe: Mapping[str, Any]) -> list[str]:
 
 
 def _results(run: Mapping[str, Any], tested: Mapping[str, Any]) -> list[EvalResult]:
-    data = (run["recipe"].get("evaluate") or {}).get("data") or {}
+    of_recipe = tested.get("of_recipe", True)
+    data = (of_recipe and (run["recipe"].get("evaluate") or {}).get("data")) or {}
     name = visible(last_part(data.get("path") or data.get("dataset") or "labelled texts"))
     hub = data.get("dataset")
     where = {key: data.get(key) for key in ("config", "split", "revision")} if hub else {}

@@ -213,9 +213,11 @@ class ReferenceDistance(OpenDict):
 
 
 class Evaluation(OpenDict):
-    """Results on the labelled test texts (evaluation/labelled.py). confusion: [C, C], true labels by predicted labels."""
+    """Results on the labelled test texts (evaluation/labelled.py). of_recipe: whether the recipe names these texts. confusion: [C, C], true labels by
+    predicted labels."""
 
     texts: AtLeastOne
+    of_recipe: NotRequired[bool]
     scores: dict[str, Score]
     judged: str
     confusion: list[list[Count]]

@@ -27,8 +27,13 @@ from alloykit.stages.multi_label_views import evaluate_multi_label
 from alloykit.stages.prepare import Prepared, stored
 
 
-def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: Store, data: Texts) -> dict[str, Any]:
-    """Score every classifier on the test texts, and add the result to the run's metrics.json. Returns the result (run_folder/metrics.py)."""
+def evaluate_run(
+    prepared: Prepared, run: RunFolder, context: Context, store: Store, data: Texts, *, of_recipe: bool = True
+) -> dict[str, Any]:
+    """Score every classifier on the test texts, and add the result to the run's metrics.json. Returns the result (run_folder/metrics.py).
+
+    of_recipe: whether these are the test texts that the recipe names.
+    """
     if prepared.method.needs.multi_label:
         return evaluate_multi_label(prepared, run, store, data)
     space, names, method = prepared.space, prepared.names, prepared.method
@@ -50,7 +55,7 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     assert metrics is not None
     temperature = metrics["student"]["temperature"] if "student" in metrics else None
     result = assess(answers, space, names, reference=_reference(prepared, data), temperature=temperature)
-    result["unused"] = {"duplicates": data.duplicates, **data.dropped}
+    result |= {"of_recipe": of_recipe, "unused": {"duplicates": data.duplicates, **data.dropped}}
     warnings = alike_as_one(warnings)
     for warning in warnings:
         log_line(f"warning: {warning}")
