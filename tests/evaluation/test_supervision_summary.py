@@ -43,6 +43,8 @@ class Pool:
 class Handed(Method):
     """A method whose supervision of text number n is row n of what it was handed."""
 
+    name = "handed"
+
     def __init__(self, *supervision):
         self.all = supervision
 

@@ -14,6 +14,8 @@ def test_a_text_with_many_labels_is_answered_without_a_tensor_for_each(monkeypat
     every = {label: round(float(q), 6) for label, q in zip(labels, p, strict=True)}
     with monkeypatch.context() as patched:
         patched.setattr(torch.Tensor, "__iter__", lambda self: pytest.fail("one tensor for every label"))
-        short, whole = one_answer(labels, p, digits=6), one_answer(labels, p, all_probabilities=True, digits=6)
+        short, whole = (
+            one_answer(labels, p, multi_label=False, all_probabilities=of_all, digits=6) for of_all in (False, True)
+        )
     assert short == {"label": labels[best], "probability": every[labels[best]]}
     assert whole == {**short, "probabilities": every}
