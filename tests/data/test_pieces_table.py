@@ -23,7 +23,7 @@ ROWS = 130
 
 
 def loaded(block: TextsOptions) -> Texts:
-    with pytest.warns(AlloyWarning, match="Dropped"):
+    with pytest.warns(AlloyWarning, match="Unusable"):
         return load_texts(block)
 
 

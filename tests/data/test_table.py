@@ -24,7 +24,7 @@ def test_bad_rows_are_counted_dropped_and_reported():
     assert texts.dropped == REASONS
     assert texts.total == len(texts) + sum(texts.dropped.values()) == 8
     message = str(caught[0].message)
-    assert "Dropped 6 of 8 rows" in message
+    assert "Unusable: 6 of 8 rows" in message
     assert "2 empty text (rows 1, 2)" in message
     assert "1 text is not valid Unicode (row 5)" in message
     assert "lone" not in message, "a warning must not print texts"

@@ -65,7 +65,7 @@ def _load(settings: ColumnOptions, location: Any, want_labels: bool) -> Texts:
     texts = collector.texts()
     warn_of_skipped(location, skipped)
     if texts.dropped:
-        warnings.warn(f"Dropped {collector.problems()}.", AlloyWarning, stacklevel=3)
+        warnings.warn(f"Unusable: {collector.problems()}.", AlloyWarning, stacklevel=3)
     return texts
 
 

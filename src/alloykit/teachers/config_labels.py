@@ -28,6 +28,6 @@ def labels_of_config(config: Any, renamed: Mapping[str, str], name: str) -> tupl
         raise AlloyError(
             expected=f"a sequence-classification model as teacher '{name}'",
             got=", ".join(heads),
-            hint="Fine-tune it first, for instance with `alloykit teach`.",
+            hint="Fine-tune it first, for instance with `alloykit teach`. A SetFit model is a teacher in Python: pass the loaded model.",
         )
     return rename([config.id2label[i] for i in range(config.num_labels)], renamed, name)
