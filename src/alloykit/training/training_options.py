@@ -59,7 +59,7 @@ class TrainingOptions(Block):
     scheduler: Literal["linear", "cosine", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt"] = "linear"
     """How the learning rate falls after the warm-up."""
     seed: Seed = 0
-    """Seed of the student's new head, the order of the texts, the held-out texts and dropout."""
+    """Seed of the student's new head, the order of the texts, the held-out texts and dropout. Another order of the teachers acts like another seed."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """auto: bfloat16 on a GPU and on CPUs with native bfloat16, else float32. Weights are always float32."""
     compile: bool = False
