@@ -8,8 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.metrics import f1_score
 
-from alloykit.evaluation.significance import against, best_against, holm, interval, mcnemar, paired_interval
+from alloykit.evaluation.significance import (
+    against,
+    best_against,
+    holm,
+    interval,
+    mcnemar,
+    paired_f1_interval,
+    paired_interval,
+)
 
 quick = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 Z = NormalDist().inv_cdf(0.975)
@@ -210,6 +219,48 @@ def test_the_best_is_corrected_over_all_pairs():
         assert f["difference"] == pytest.approx(float(right[best].mean() - right[name].mean()))
         assert f["p_holm"] == pytest.approx(corrected[min(best, name), max(best, name)])
         assert f["p_holm"] >= against(right, best)[name]["p_holm"]
+
+
+def test_the_interval_of_a_difference_of_f1_by_loop():
+    """The delta method: how much Σ h / Σ d moves with each text, from the derivative, beside one more text that each classifier wins."""
+    rng = np.random.default_rng(3)
+    truth, a, b = (rng.random((40, 6)) < share for share in (0.3, 0.3, 0.4))
+    a |= truth & (rng.random((40, 6)) < 0.6)
+    counts = [np.stack([2 * (p & truth).sum(-1), p.sum(-1) + truth.sum(-1)], -1) for p in (a, b)]
+    moved, f1 = [], []
+    for h, d in (c.T for c in counts):
+        f1.append(sum(h) / sum(d))
+        assert f1[-1] == pytest.approx(f1_score(truth, a if len(f1) == 1 else b, average="micro"))
+        slopes = 1 / sum(d), -sum(h) / sum(d) ** 2
+        moved.append([40 * (slopes[0] * h[t] + slopes[1] * d[t]) for t in range(40)])
+    difference = f1[0] - f1[1]
+    gains = [x - y + difference for x, y in zip(*moved, strict=True)] + [1.0, -1.0]
+    mean = sum(gains) / 42
+    half = stats.t.ppf(0.975, 41) * np.sqrt(sum((g - mean) ** 2 for g in gains) / 41 / 42)
+    found = paired_f1_interval(*counts)
+    assert found["difference"] == pytest.approx(difference)
+    assert (found["low"], found["high"]) == pytest.approx((difference - half, difference + half))
+    assert (found["p"] < 0.05) == (half < abs(difference))
+
+
+def test_the_interval_of_a_difference_of_f1_misses_at_most_one_in_twenty():
+    """Two equal classifiers of one label in five, on 30 texts: the true difference is 0."""
+    rng, missed = np.random.default_rng(4), 0
+    for _ in range(300):
+        truth = rng.random((30, 5)) < 0.2
+        counts = [
+            np.stack([2 * (p & truth).sum(-1), p.sum(-1) + truth.sum(-1)], -1)
+            for p in (truth ^ (rng.random((30, 5)) < 0.1) for _ in range(2))
+        ]
+        missed += paired_f1_interval(*counts)["p"] < 0.05
+    assert missed <= 15
+
+
+def test_the_same_answers_have_an_interval_with_a_width():
+    counts = np.array([[2, 2], [0, 1], [2, 3]])
+    found = paired_f1_interval(counts, counts)
+    assert (found["difference"], found["p"]) == (0, 1)
+    assert found["low"] < 0 < found["high"]
 
 
 @quick

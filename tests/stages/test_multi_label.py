@@ -20,7 +20,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import alloykit
 from alloykit.evaluation.drift import psi
-from alloykit.evaluation.multi_label import multi_label_scores
+from alloykit.evaluation.multi_label import MEAN, multi_label_scores
 from alloykit.exporting.compared_answers import compared_answers
 from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.labels import LabelSpace
@@ -152,6 +152,8 @@ def test_scores_are_those_of_sklearn(taught_labels: Path, call: Call) -> None:
             assert scores["labels"][label]["f1"] == pytest.approx(f1_score(truth[:, c], given[:, c]), abs=1e-6)
             wanted = average_precision_score(truth[:, c], p[:, c])
             assert scores["labels"][label]["average_precision"] == pytest.approx(wanted, abs=1e-6)
+    gain = found["significance"][MEAN]
+    assert gain["low"] < gain["difference"] == pytest.approx(scores["micro_f1"] - found["scores"][MEAN]["micro_f1"])
     assert scores["labels"]["threat"]["f1"] is None
     assert set(found["scores"]["teacher b"]["labels"]) == {"insult", "spam"}, "a teacher is scored on its own labels"
 
@@ -165,6 +167,19 @@ def test_scores_of_a_classifier_that_knows_some_labels() -> None:
         "l": {"texts": 1, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3), "average_precision": 1.0}
     }
     assert scores["exact"] == 0.5
+
+
+def test_student_and_mean_are_compared_on_what_the_mean_knows() -> None:
+    """The mean has no answer to the second text. On the others the student has an F1 of 1, and the mean 2/3 (one hit, one miss)."""
+    truth = torch.tensor([[True, False], [True, True], [False, True]])
+    mean = torch.tensor([[0.9, 0.1], [math.nan, math.nan], [0.1, 0.2]])
+    found = multi_label_scores({"student": torch.where(truth, 0.9, 0.1), MEAN: mean}, truth, ("l", "m"))
+    assert found["significance"][MEAN]["difference"] == pytest.approx(1 / 3)
+    assert "significance" not in multi_label_scores({MEAN: mean}, truth, ("l", "m"))
+    nothing = torch.zeros_like(truth)
+    assert "significance" not in multi_label_scores(
+        {"student": torch.full_like(mean, 0.1), MEAN: torch.full_like(mean, 0.1)}, nothing, ("l", "m")
+    )
 
 
 def test_beside_another_question(taught_labels: Path, tmp_path: Path, call: Call) -> None:

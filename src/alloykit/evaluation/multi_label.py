@@ -9,6 +9,8 @@ import torch
 from sklearn.metrics import average_precision_score
 from torch import Tensor
 
+from alloykit.evaluation.answers import STUDENT
+from alloykit.evaluation.significance import paired_f1_interval
 from alloykit.labels import GIVEN, LabelSpace
 from alloykit.methods.multi_label import label_probabilities
 from alloykit.outputs import Source, chunks
@@ -32,7 +34,9 @@ def multi_label_answers(source: Source, space: LabelSpace, teachers: Sequence[st
 
 
 def multi_label_scores(answers: Mapping[str, Tensor], truth: Tensor, labels: Sequence[str]) -> dict[str, Any]:
-    """`texts`, and by classifier `micro_f1`, `macro_f1`, `exact` and by label `texts`, `precision`, `recall`, `f1` and `average_precision`.
+    """`texts`, and as `scores` by classifier `micro_f1`, `macro_f1`, `exact` and by label `texts`, `precision`, `recall`, `f1` and `average_precision`.
+    If student and mean of the teachers are among the classifiers, also `significance`: the student's micro-F1 less that of the mean, on what the
+    mean knows, as `paired_f1_interval` gives it.
 
     answers: as `multi_label_answers` gives them. truth: [n, C] bool. exact: the share of texts with exactly the true labels, among those that the
     classifier knows. A value is None if it is undefined, as the recall of a label that no text has."""
@@ -41,18 +45,28 @@ def multi_label_scores(answers: Mapping[str, Tensor], truth: Tensor, labels: Seq
         known = ~p.isnan()
         given = (p >= GIVEN) & known
         by_label = {label: _of_label(p[:, c], truth[:, c]) for c, label in enumerate(labels) if bool(known[:, c].any())}
-        hits, wrong = int((given & truth).sum()), int((given & ~truth).sum())
-        missed = int((known & ~given & truth).sum())
         answered = known.any(-1)
         exact = (((given == truth) | ~known).all(-1) & answered).sum() / answered.sum().clamp(min=1)
         f1 = [s["f1"] for s in by_label.values() if s["f1"] is not None]
         scores[way] = {
-            "micro_f1": _ratio(2 * hits, 2 * hits + wrong + missed),
+            "micro_f1": _ratio(*_f1_counts(p, truth, known).sum(0).tolist()),
             "macro_f1": sum(f1) / len(f1) if f1 else None,
             "exact": float(exact),
             "labels": by_label,
         }
-    return {"texts": len(truth), "scores": scores}
+    found: dict[str, Any] = {"texts": len(truth), "scores": scores}
+    if STUDENT in answers and MEAN in answers:
+        known = ~answers[MEAN].isnan()
+        student, mean = (_f1_counts(answers[way], truth, known).numpy() for way in (STUDENT, MEAN))
+        if student[:, 1].any() and mean[:, 1].any():
+            found["significance"] = {MEAN: paired_f1_interval(student, mean)}
+    return found
+
+
+def _f1_counts(p: Tensor, truth: Tensor, known: Tensor) -> Tensor:
+    """Of each text 2 · hits and 2 · hits + wrong + missed labels, among those that are `known`: [n, 2] int64."""
+    given, true = (p >= GIVEN) & known, truth & known
+    return torch.stack([2 * (given & true).sum(-1), given.sum(-1) + true.sum(-1)], -1)
 
 
 def _of_label(p: Tensor, truth: Tensor) -> dict[str, Any]:

@@ -26,9 +26,34 @@ def mcnemar(a: Right, b: Right) -> float:
 
 
 def paired_interval(a: Right, b: Right) -> dict[str, float]:
-    """Difference of accuracies a − b with its 95 % interval and a two-sided p. Ours, from Banerjee (1960).
+    """Difference of accuracies a − b with its 95 % interval and a two-sided p (`_interval_of_gain`).
 
-    a, b: [n] bool, was the answer right? Or [S, n] for S seeds over the same n texts. With x[s, t] = a − b, the difference is d = mean(x):
+    a, b: [n] bool, was the answer right? Or [S, n] for S seeds over the same n texts.
+    Returns difference, low, high (shares, not points) and p, the level at which the interval just touches 0.
+    """
+    return _interval_of_gain(np.atleast_2d(a).astype(np.int64) - np.atleast_2d(b))
+
+
+def paired_f1_interval(a: NDArray[np.int64], b: NDArray[np.int64]) -> dict[str, float]:
+    """Difference of micro-F1 a − b of two trained classifiers, with its 95 % interval and a two-sided p. Ours, by the delta method.
+
+    a, b: [n, 2] int64. Column h is 2 · hits, column d is 2 · hits + wrong + missed labels of a text; neither column d may be 0 everywhere. Micro-F1
+    is F = Σ h / Σ d. To first order text t adds f_t = F + (h_t − F d_t) / mean(d), and the mean of f is F. The gain of text t is the difference of
+    the two f_t (`_interval_of_gain`). The result is that of `paired_interval`.
+    """
+
+    def by_text(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        hits, decisions = counts.T.astype(np.float64)
+        f1 = hits.sum() / decisions.sum()
+        return np.asarray(f1 + (hits - f1 * decisions) / decisions.mean())
+
+    return _interval_of_gain(np.atleast_2d(by_text(a) - by_text(b)))
+
+
+def _interval_of_gain(gain: NDArray[Any]) -> dict[str, float]:
+    """The mean of what one classifier gains over another, with its 95 % interval and a two-sided p. Ours, from Banerjee (1960).
+
+    gain: [S, n], of S seeds over the same n texts. With x[s, t] = gain, the difference is d = mean(x):
 
         A = var over seeds(mean over texts of x) / S,    B = var over texts(mean over seeds of x) / (n + 2),
         half-width² = t²(S − 1) · A + t²(n + 1) · B,
@@ -38,14 +63,11 @@ def paired_interval(a: Right, b: Right) -> dict[str, float]:
     interval misses the true difference in at most 5 % of all cases, whatever the ratio of the parts. `python -m benchmarks significance`
     shows the same by simulation.
 
-    The n + 2 texts of B are the n of the test, one more that a wins and one more that b wins (as Bonett and Price, 2012, add them). Without these
-    two classifiers that are right on the same texts would have an interval of no width.
+    The n + 2 texts of B are the n of the test, one more that the first wins and one more that the second wins (as Bonett and Price, 2012, add
+    them). Without these two classifiers that are right on the same texts would have an interval of no width.
 
     With one seed A is missing: the interval then speaks of these two trained classifiers only, and not of other trainings.
-
-    Returns difference, low, high (shares, not points) and p, the level at which the interval just touches 0.
     """
-    gain = np.atleast_2d(a).astype(np.int64) - np.atleast_2d(b)
     seeds, n = gain.shape
     difference = float(gain.mean())
     by_text = np.append(gain.mean(0), [1.0, -1.0])

@@ -271,11 +271,21 @@ class MultiLabelScore(OpenDict):
     labels: dict[str, GivenLabel]
 
 
+class F1Difference(OpenDict):
+    """The difference of two micro-F1 (evaluation/significance.py)."""
+
+    difference: Number
+    low: Number
+    high: Number
+    p: Share
+
+
 class MultiLabelEvaluation(OpenDict):
     """Results on labelled texts with several labels each (evaluation/multi_label.py)."""
 
     texts: Annotated[int, Field(ge=1, le=10**15)]
     scores: dict[str, MultiLabelScore]
+    significance: NotRequired[dict[str, F1Difference]]
 
 
 class MultiLabelView(OpenDict):
