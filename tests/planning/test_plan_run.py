@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import tiny
-from commandline import Call, files_of, write_csv, write_recipe
+from commandline import Call, Finished, files_of, write_csv, write_recipe
 from toy import LABELS
 
 import alloykit
@@ -139,3 +139,14 @@ def test_an_output_that_the_run_would_refuse(recipe: dict[str, Any], tmp_path: P
         for place, words in ((tmp_path / "file", "the file"), (tmp_path / "model", "with other files"), ("/", "with other files")):  # fmt: skip
             path = write_recipe(tmp_path, values | {"output": str(place)})
             call("plan", path, "--no-probe").refused("as `output`", words, str(place))
+
+
+@pytest.mark.slow
+def test_results_that_a_run_would_not_replace(finished: Finished, call: Call) -> None:
+    same = call("plan", finished.recipe, "--no-probe")
+    assert same.code == 0
+    assert "refused" not in same.err
+    other = call("plan", finished.recipe, "--no-probe", "-o", "training.epochs=9")
+    assert other.code == 0
+    for words in ("The run will be refused", "now 9.0", "--overwrite"):
+        assert words in other.err

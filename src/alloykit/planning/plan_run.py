@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
+from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.knowledge.store.index_files import index_bytes
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import bytes_needed
@@ -20,9 +22,10 @@ from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, p
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
-from alloykit.run_folder.run_folder import check_run_folder
+from alloykit.run_folder.run_folder import check_run, check_run_folder, has_results
 from alloykit.stages.distill_hint import distill_hints
 from alloykit.stages.generated_texts import check_generation
+from alloykit.stages.inputs import inputs_of
 from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.prepare_questions import prepare_questions
 from alloykit.stages.prepare_run import texts_are_missing
@@ -33,7 +36,7 @@ from alloykit.training.training_options import TrainingOptions
 def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True) -> dict[str, Any]:
     """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
     without it, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
-    starts. Texts that must still be generated are counted, and the later stages are left out. tables: texts in memory, by the keys of the recipe."""
+    starts, and a warning where it would ask for `--overwrite`. Texts that must still be generated are counted, and the later stages are left out. tables: texts in memory, by the keys of the recipe."""
     tables = tables or {}
     check_run_folder(Path(recipe.output))
     if texts_are_missing(recipe):
@@ -47,6 +50,7 @@ def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, pr
     prepared = with_labelled_texts(prepare(recipe, tables.get("texts")), tables)
     found = describe_plan(prepared, recipe.training, probe=probe)
     found["warnings"] += distill_hints(prepared)
+    _warn_of_other_results(prepared.pinned, lambda: inputs_of(prepared))
     return found | generation
 
 
@@ -55,6 +59,7 @@ def plan_several(recipe: QuestionsRecipe, *, tables: Mapping[str, Texts] | None 
     is trained once, so its steps and seconds count once. tables, probe and AlloyError as `plan_recipe`."""
     check_run_folder(Path(recipe.output))
     prepared = prepare_questions(recipe, tables)
+    _warn_of_other_results(prepared.pinned, lambda: prepared.inputs)
     plans = {name: describe_plan(part, recipe.training, probe=probe) for name, part in prepared.parts.items()}
     first = next(iter(plans.values()))
     seconds = None
@@ -71,6 +76,16 @@ def plan_several(recipe: QuestionsRecipe, *, tables: Mapping[str, Texts] | None 
         "probe_seconds": round(sum(p["probe_seconds"] for p in plans.values()), 1) if probe else None,
         "output": recipe.output,
     }
+
+
+def _warn_of_other_results(recipe: Recipe | QuestionsRecipe, inputs: Callable[[], Mapping[str, Any]]) -> None:
+    """Warn if the output folder has results that a run of this recipe would not replace. inputs: their fingerprints, computed only if there are results."""
+    if not has_results(Path(recipe.output)):
+        return
+    try:
+        check_run(recipe, inputs(), overwrite=False)
+    except AlloyError as error:
+        warnings.warn(f"The run will be refused: {error}", AlloyWarning, stacklevel=3)
 
 
 def describe_generation(prepared: Prepared) -> dict[str, Any]:
@@ -117,7 +132,7 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
         "seconds": _seconds(prepared, teachers, trains=bool(phases)) if probe else None,
         "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
         "methods": _methods_that_remain(prepared),
-        "warnings": prepared.warnings,
+        "warnings": [*prepared.warnings],
         "output": recipe.output,
     }
 
