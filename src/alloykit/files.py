@@ -216,8 +216,8 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def move_folder(folder: Path, target: Path) -> None:
-    """Sync a complete folder with all its files, then rename it: after a power cut, too, `target` is whole or not there. Who may read the folder may
-    read its files. OSError."""
+    """Sync a complete folder with all its files, then rename it: after a power cut, too, `target` is whole or not there. The files get the
+    permissions of the folder. OSError."""
     for place, _, names in os.walk(folder):
         usual = os.stat(place).st_mode
         for name in names:
@@ -229,9 +229,9 @@ def move_folder(folder: Path, target: Path) -> None:
 
 
 def _set_rights(path: Path, usual: int) -> None:
-    """Give a file the rights that other new files and folders have here: safetensors lets only the owner read its files, so that a service of another
+    """Give a file the permissions that other new files and folders have here. safetensors lets only the owner read its files: a service of another
     user could not read a student."""
-    with suppress(OSError):  # a file system without rights
+    with suppress(OSError):  # a file system without permissions
         os.chmod(path, usual & 0o666)
 
 
@@ -365,7 +365,7 @@ def file_sha256(path: Path) -> str:
 
 
 def while_unchanged(function: Callable[Concatenate[Path, P], R]) -> Callable[Concatenate[Path, P], R]:
-    """The same function of a file, called again only if the file's time or size has changed. The other arguments can be hashed."""
+    """A cached version of a function of a file: it is called again only if the file's time or size has changed. The other arguments must be hashable."""
 
     @lru_cache(maxsize=2048)
     def kept(path: Path, changed: int, size: int, *others: Any, **named: Any) -> Any:

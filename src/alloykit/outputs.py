@@ -62,7 +62,8 @@ class TeacherRows:
 class Rows:
     """B texts: every teacher's outputs, and the true labels if there are any.
 
-    `labels`: [B] int64 positions in the union of labels, or None; with multi-label teachers [B, C] bool. `text_states`: [B, d] float16, the state of each text in a frozen encoder (`TextStates`).
+    `labels`: [B] int64 positions in the union of labels, or None; with multi-label teachers [B, C] bool. `text_states`: [B, d] float16, the
+    state of each text in a frozen encoder (`TextStates`).
     `given`: [B] int64, the label that a text of the recipe's `labelled:` has, as a position in the union; −1 for all other texts. With multi-label
     teachers [B, C] int64: 1 for a label that the text has, 0 for one that it does not have, −1 in all places of other texts.
     `embeddings`: [B, L, d], made instead of texts (AS-DFD). `hidden`: [B, L] bool, the positions that the student does not read.

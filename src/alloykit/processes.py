@@ -299,8 +299,8 @@ def _ended(processes: int) -> OtherProcessEnded:
 def _ends_at_once() -> Iterator[None]:
     """End this process at once at SIGTERM, which a launcher sends when another process has ended. Process 0 prints a message.
 
-    A library call may wait for the other process, and Python runs signal handlers only after such a call. So a thread waits for the signal. A process
-    that leaves the block with an error that it prints ignores the signal from then on.
+    A library call may wait for the other process, and Python runs signal handlers only after such a call. So a thread waits for the signal. If a
+    process leaves the block with an error, it ignores the signal from then on, so that it can print the error.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

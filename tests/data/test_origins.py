@@ -150,11 +150,11 @@ def test_only_an_owner_and_name_without_such_a_folder_is_a_hub_id(tmp_path, monk
         (b"bytes", {}, "got bytes"),
         ((t for t in TEXTS), {}, "got generator"),
         (datasets.DatasetDict({"train": datasets.Dataset.from_dict({})}), {}, r"splits 'train'.*data\['train'\]"),
-        (pd.DataFrame({"text": ["a"]}), {}, r"got DataFrame\. Name its column of texts: `data\['text'\]`"),
+        (pd.DataFrame({"text": ["a"]}), {}, r"got DataFrame\. Give one column, such as `data\['text'\]`"),
         (
             datasets.Dataset.from_dict({"body": ["a"]}),
             {},
-            r"Rename it: `data\.rename_column\('body', 'text'\)`, if that",
+            r"Rename the column: `data\.rename_column\('body', 'text'\)`, if that",
         ),
         ([("a", "b"), "c"], {}, r"only \(text, pair\).*str at position 1"),
         ([("a", "b", "c")], {}, r"only \(text, pair\).*tuple at position 0"),

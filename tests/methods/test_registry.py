@@ -175,7 +175,7 @@ def test_numbers_from_which_no_student_can_learn_are_refused(weights, targets):
             return Supervision(found, weights * uniform_weights(found))
 
     rows, context = rows_of("disjoint"), Context(space_of("disjoint"))
-    with pytest.raises(ValueError, match=f"'odd' gave {'targets' if targets != 1 else 'weights'} that are negative"):
+    with pytest.raises(ValueError, match=f"'odd' gave {'targets' if targets != 1 else 'weights'} with a negative"):
         supervised(registry.build(Odd, {}), rows, context, len(rows.labels))
 
 
@@ -195,7 +195,7 @@ def test_a_package_whose_method_cannot_be_used_is_named(monkeypatch, load, got):
     """Every command reads the entry points, so its user must learn which package is at fault."""
     entry = SimpleNamespace(name="other", value="outside:Other", load=load)
     monkeypatch.setattr(registry, "installed_methods", cache(lambda: (entry,)))
-    with pytest.raises(AlloyError, match=f"`name` 'other' at 'outside:Other'.*{got}"):
+    with pytest.raises(AlloyError, match=rf"method 'other' .*\(entry point 'outside:Other'\).*{got}"):
         create("muka")
 
 

@@ -59,7 +59,7 @@ def test_how_many_test_texts_could_decide(gain: dict[str, float], needed: str | 
     steps = next_steps(case(ensemble=gain))
     found = [step for step in steps if step.startswith("Test on more labelled texts")]
     assert len(found) == (needed is not None)
-    assert needed is None or f"With about {needed} test texts, four of five tests " in found[0]
+    assert needed is None or f"With about {needed} test texts, a difference of " in found[0]
 
 
 def calibrated(plain: float, tempered: float) -> dict[str, Any]:

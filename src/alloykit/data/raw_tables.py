@@ -52,7 +52,7 @@ def _check_column(table: RawTable, role: str, name: str, used: set[str]) -> None
     option = f"--{role.replace('_', '-')} {shlex.quote(guess)}"
     hint = f"Set `{role}: {guess}` in the recipe, or `{option}` where a command reads none" if spare else ""
     if spare and table.where == DATASET:  # it is in memory: a recipe cannot name its columns
-        hint = f"Rename it: `data.rename_column('{guess}', '{short(name)}')`"
+        hint = f"Rename the column: `data.rename_column('{guess}', '{short(name)}')`"
     hint += "" if not spare else "." if likely else ", if that is the column to read."
     if len(table.columns) == 1 and table.where.strip("'").removesuffix(".gz").endswith(("csv", "tsv")):
         hint += " If the first line is a text, put a header line before it, or use the ending .txt."
@@ -88,9 +88,7 @@ def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: 
         splits = f" with splits {quoted(origin)}" if isinstance(origin, Mapping) else ""
         hint = "Choose one split, such as data['train']." if splits else ""
         if hasattr(origin, "columns"):
-            hint = (
-                "Name its column of texts: `data['text']`. With labels, or pairs: `datasets.Dataset.from_pandas(data)`."
-            )
+            hint = "Give one column, such as `data['text']`. For labels or pairs: `datasets.Dataset.from_pandas(data)`, or `from_polars(data)`."
         raise AlloyError(
             expected="a path, a hub id, a list of strings, pairs or dicts, one column of a table, or a datasets.Dataset",
             got=f"{type(origin).__name__}{splits}",

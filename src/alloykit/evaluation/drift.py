@@ -6,8 +6,8 @@
 p are the shares of the pool and q those of the new texts, each count with ½ added, so that an empty bin has a share. For confidence and energy
 the bins of the PSI are the pool's deciles. PSI below 0.1 is usually read as stable, above 0.25 as a clear change. With few texts it is large by
 chance: without any change, PSI / (1 / n + 1 / m) has about the distribution χ² with one degree of freedom less than there are bins (Yurdakul,
-2018), where n and m are the numbers of texts. `chance` is the value that it then exceeds once in sixty times. So one of the three indices, of labels,
-confidence and energy, exceeds its own about once in twenty times, at most.
+2018), where n and m are the numbers of texts. `chance` is the value that it then exceeds once in sixty times. So at least one of the three
+indices (labels, confidence, energy) is above its `chance` in at most about 5 % of cases.
 
 Where a text may have several labels, each label has an index of its own over the two bins "given" and "not given". That of the labels is the largest
 of them, and `chance` is for the largest of so many.
@@ -31,7 +31,7 @@ STABLE, CHANGED = 0.1, 0.25  # of the index
 FINE = 1000  # bins in which values are counted
 DECILES = 10  # bins of the index
 SHOWN = 20  # bins of the histograms in the report
-LIKELY = 1 - ALPHA / 3  # of `chance`: there are three indices
+LIKELY = 1 - ALPHA / 3  # the quantile that `chance` is: Bonferroni's correction over three indices
 
 
 @dataclass

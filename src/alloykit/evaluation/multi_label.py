@@ -34,9 +34,9 @@ def multi_label_answers(source: Source, space: LabelSpace, teachers: Sequence[st
 
 
 def multi_label_scores(answers: Mapping[str, Tensor], truth: Tensor, labels: Sequence[str]) -> dict[str, Any]:
-    """`texts`, and as `scores` by classifier `micro_f1`, `macro_f1`, `exact` and by label `texts`, `precision`, `recall`, `f1` and `average_precision`.
-    If student and mean of the teachers are among the classifiers, also `significance`: the student's micro-F1 less that of the mean, on what the
-    mean knows, as `paired_f1_interval` gives it.
+    """`texts`. `scores`: for each classifier `micro_f1`, `macro_f1`, `exact`, and by label `texts`, `precision`, `recall`, `f1` and `average_precision`.
+    If student and mean of the teachers are among the classifiers, also `significance`: the student's micro-F1 less that of the mean, on the labels for
+    which the mean has a probability, as `paired_f1_interval` gives it.
 
     answers: as `multi_label_answers` gives them. truth: [n, C] bool. exact: the share of texts with exactly the true labels, among those that the
     classifier knows. A value is None if it is undefined, as the recall of a label that no text has."""
@@ -64,7 +64,7 @@ def multi_label_scores(answers: Mapping[str, Tensor], truth: Tensor, labels: Seq
 
 
 def _f1_counts(p: Tensor, truth: Tensor, known: Tensor) -> Tensor:
-    """Of each text 2 · hits and 2 · hits + wrong + missed labels, among those that are `known`: [n, 2] int64."""
+    """For each text 2 · hits, and 2 · hits + wrong + missed labels, among those that are `known`: [n, 2] int64."""
     given, true = (p >= GIVEN) & known, truth & known
     return torch.stack([2 * (given & true).sum(-1), given.sum(-1) + true.sum(-1)], -1)
 

@@ -13,7 +13,8 @@ from alloykit.run_folder.output_folder import LOCK_FILES
 
 
 def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> None:
-    """Link the outputs of these teachers, and the states of the pool, from an earlier run folder into a new one. Warns if it has none.
+    """Link the outputs of these teachers, and the states of the pool, from an earlier run folder into a new one. Warns if that folder has no
+    cached outputs.
 
     The links are hard links, which take no space; on another file system they are copies. Both runs replace files and never change them in
     place, so neither run can change the other. Files that are there already stay. A receipt comes after its file: a killed process goes on.

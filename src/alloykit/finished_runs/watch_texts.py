@@ -27,7 +27,7 @@ from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.recipe_texts import origin_of, read
 from alloykit.training.pool_sample import pool_sample
 
-ENOUGH = 200  # held-out texts from which on all but the labels is measured on them alone
+ENOUGH = 200  # with so many held-out texts, everything but the label shares is measured on these texts only
 BATCH = 1_000
 
 

@@ -35,14 +35,14 @@ class Needs:
 
     teachers: int = 1  #: the minimum number
     passes: int = 0  #: Monte-Carlo passes per text and teacher
-    dropout: float | None = None  #: their rate; None: the rate that each teacher was trained with
-    pooled_states: bool = False  #: of the teachers' layers that `teacher_layers` names, from the store
+    dropout: float | None = None  #: the dropout rate of the passes; None: the rate that each teacher was trained with
+    pooled_states: bool = False  #: pooled states of the teachers' layers that `teacher_layers` names, from the store
     states_optional: bool = False  #: pooled states are used of the teachers that have some
-    token_states: bool = False  #: of those layers, from teachers kept in memory during training
-    attention_scores: bool = False  #: of those layers, likewise from teachers in memory
+    token_states: bool = False  #: token states of those layers, from teachers kept in memory during training
+    attention_scores: bool = False  #: attention scores of those layers, from teachers kept in memory during training
     phase_data: bool = False  #: learns from examples that `phase_data` makes for each phase, instead of texts
     generated_texts: bool = False  #: texts with a known source teacher: generated for it, or labelled
-    text_states: TextStates | None = None  #: of a frozen encoder that is not a teacher
+    text_states: TextStates | None = None  #: states of the texts in a frozen encoder that is not a teacher
     multi_label: bool = False  #: teachers whose labels do not exclude each other
     labels: bool = False  #: true labels of the training texts
     validation: bool = False  #: the labelled texts of the recipe's `validation:`

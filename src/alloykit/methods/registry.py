@@ -100,9 +100,9 @@ def _loaded(entry: EntryPoint) -> type[Method]:
             return found
         got = f"{shown(found)} with the `name` {shown(getattr(found, 'name', None))}"
     raise AlloyError(
-        expected=f"a subclass of Method with the `name` '{entry.name}' at '{entry.value}', which an installed package names as a method",
+        expected=f"method '{entry.name}' of an installed package (entry point '{entry.value}'): a subclass of Method with this `name`",
         got=got,
-        hint="Repair this package or uninstall it.",
+        hint="Repair or uninstall the package that has this module.",
     )
 
 

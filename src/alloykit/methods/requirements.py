@@ -89,7 +89,7 @@ def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supe
         if tuple(value.shape) != wanted:
             raise TypeError(f"{gave} of shape {tuple(value.shape)}; expected {wanted}")
         if not bool(((value >= 0) & (value < torch.inf)).all()):
-            raise ValueError(f"{gave} that are negative, infinite or not a number")
+            raise ValueError(f"{gave} with a negative, infinite or NaN value; expected finite values of at least 0")
     return found if place is None else found.on(place)
 
 

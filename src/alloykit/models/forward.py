@@ -81,7 +81,7 @@ def forward_texts(
             advance(passes * len(rows))
             continue
         if fits:
-            # BART and T5 read only texts with equally many ends together: a pair, or a text with `</s>` in it, is read alone.
+            # BART and T5 refuse texts with different numbers of `</s>` in one batch, such as pairs beside single texts.
             pending += [[i] for i in reversed(rows)]
             continue
         budget.shrink(name, len(rows), max(lengths[i] for i in rows), device)

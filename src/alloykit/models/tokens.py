@@ -16,7 +16,7 @@ from alloykit.models.token_states import text_part
 UNLIMITED = 100_000  # a larger `model_max_length` of a tokenizer means that it was never set
 DEFAULT_LENGTH = 512
 POSITIONS = ("position_embeddings", "embed_positions", "wpe")
-"""The ends of the names of tables of positions: of most encoders, of BART and OPT, and of GPT-2."""
+"""How the names of position embeddings end: in most encoders, in BART and OPT, and in GPT-2."""
 Encodings = Sequence[Mapping[str, list[int]]]
 """Per text its token ids, attention mask and, for some tokenizers, token types."""
 
@@ -108,10 +108,10 @@ def most_tokens(config: Any, tokenizer: Any) -> int | None:
 
 
 def usable_length(model: Any, tokenizer: Any, wanted: int | None) -> int:
-    """Tokens per text that both model and tokenizer can take, at most `wanted`; 512 if nothing sets a limit.
+    """Tokens per text that both model and tokenizer can take: the smallest of `wanted`, the tokenizer's limit (512 if there is neither) and the number of
+    position embeddings that can be used.
 
-    A table of positions sets a limit also where nothing else does. RoBERTa-style models count positions from padding_idx + 1, and BART's from its offset:
-    a table of 514 positions holds 512 tokens.
+    RoBERTa-style models count positions from padding_idx + 1, and BART counts them from its offset: 514 position embeddings are enough for 512 tokens.
     """
     limits = [limit for limit in (wanted, tokenizer.model_max_length) if limit is not None and limit < UNLIMITED]
     tables = [

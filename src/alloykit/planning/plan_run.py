@@ -36,7 +36,8 @@ from alloykit.training.training_options import TrainingOptions
 def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True) -> dict[str, Any]:
     """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
     without it, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
-    starts, and a warning where it would ask for `--overwrite`. Texts that must still be generated are counted, and the later stages are left out. tables: texts in memory, by the keys of the recipe."""
+    starts, and a warning where it would ask for `--overwrite`. Texts that must still be generated are counted, and the later stages are left out.
+    tables: texts in memory, by the keys of the recipe."""
     tables = tables or {}
     check_run_folder(Path(recipe.output))
     if texts_are_missing(recipe):

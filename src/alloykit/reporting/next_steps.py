@@ -103,7 +103,7 @@ def _more_test_texts(found: Mapping[str, Any]) -> list[str]:
     digits = 2 - math.ceil(math.log10(needed))
     return [
         f"Test on more labelled texts if you need to know which is better. With about {round(needed, digits):,.0f} test "
-        f"texts, four of five tests would show a difference of {100 * difference:.1f} points."
+        f"texts, a difference of {100 * difference:.1f} points would be significant in four of five tests."
     ]
 
 

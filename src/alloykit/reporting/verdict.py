@@ -15,7 +15,9 @@ ALTERNATIVE = 0.9  # share of the test texts that an alternative has an answer t
 NEGLIGIBLE = 0.01  # a loss of accuracy that is too small to mention
 EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
-_MEAN = "mean of the teachers"  # as evaluation/multi_label.py calls it, which needs torch
+_MEAN = (
+    "mean of the teachers"  # the name in evaluation/multi_label.py, which is not imported here because it needs torch
+)
 EXPLAINED = {
     "routing": "the method's targets, used as a classifier",
     "ensemble": "the label with the largest output of all teachers",

@@ -94,7 +94,7 @@ def _hold(folder: Path, name: str, *, made: bool, note: bool = True) -> Iterator
             raise AlloyError(
                 expected=f"a folder in which {path} can be locked",
                 got=f"'{error.strerror or error}'",
-                hint="Make this folder writable, with room for that file, or work in another folder.",
+                hint="Make this folder writable and free some space, or use another folder.",
             ) from error
         warning = (
             f"the filesystem of {folder} has no locks: take care that no other process writes there at the same time"

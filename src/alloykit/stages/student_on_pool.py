@@ -46,5 +46,5 @@ class StudentOnPool:
         return {} if fitted is None else {"none_of_these": unusual_texts(fitted, scores, labels, self.rows)}, fitted
 
     def show(self, entries: Iterable[dict[str, Any]]) -> None:
-        """Add the text to each entry, which has its row in the input."""
+        """Add to each entry its text. An entry has the row of its text in the input."""
         add_texts(entries, self.texts, dict(zip(self.rows, self.positions, strict=True)))

@@ -48,7 +48,7 @@ def _by_status(error: Any) -> Refused:
     """For an unknown path, for a method that a path does not have (the header Allow names those that it has), and for a body that cannot be decoded."""
     if (
         error.status_code == 400
-    ):  # fastapi's for bytes that are not UTF-8, and for what is too deep or too long for Python's JSON
+    ):  # fastapi's answer to a body that is not UTF-8, or is too deep or too long for Python's JSON
         return NO_JSON
     return Refused(str(error.detail), "Validation", error.status_code, error.headers)
 
