@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -232,7 +232,8 @@ def _set_rights(path: Path, usual: int) -> None:
     """Give a file the permissions that other new files and folders have here. safetensors lets only the owner read its files: a service of another
     user could not read a student."""
     with suppress(OSError):  # a file system without permissions
-        os.chmod(path, usual & 0o666)
+        if not path.is_symlink():
+            os.chmod(path, usual & 0o666)
 
 
 def link_file(path: Path, target: Path) -> None:
@@ -371,6 +372,7 @@ def while_unchanged(function: Callable[Concatenate[Path, P], R]) -> Callable[Con
     def kept(path: Path, changed: int, size: int, *others: Any, **named: Any) -> Any:
         return function(path, *others, **named)
 
+    @wraps(function)
     def known(path: Path, /, *others: P.args, **named: P.kwargs) -> R:
         found = path.stat()
         return kept(path, found.st_mtime_ns, found.st_size, *others, **named)  # type: ignore[arg-type, no-any-return]

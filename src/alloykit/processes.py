@@ -300,7 +300,7 @@ def _ends_at_once() -> Iterator[None]:
     """End this process at once at SIGTERM, which a launcher sends when another process has ended. Process 0 prints a message.
 
     A library call may wait for the other process, and Python runs signal handlers only after such a call. So a thread waits for the signal. If a
-    process leaves the block with an error, it ignores the signal from then on, so that it can print the error.
+    process leaves the block because another one was lost, it ignores the signal from then on, so that it can print this.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -320,14 +320,16 @@ def _ends_at_once() -> Iterator[None]:
     before = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     thread = threading.Thread(target=watch, name="alloykit-terminated", daemon=True)
     thread.start()
-    failed = True
+    lost = False
     try:
         yield
-        failed = False
+    except Exception as error:
+        lost = isinstance(error, OtherProcessEnded) or is_lost_connection(error)
+        raise
     finally:
         signal.set_wakeup_fd(before)
         # This process is about to print why it ends, and the launcher must not end it before.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN if failed and reports_loss() else handler)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if lost and reports_loss() else handler)
         os.close(write)
         thread.join()
         os.close(read)

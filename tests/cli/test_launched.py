@@ -54,6 +54,9 @@ def test_the_first_process_is_not_ended_before_its_message(
     try:
         with pytest.raises(AlloyError), processes._ends_at_once():
             raise AlloyError(expected="a", got="b")
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL, "its own error ends no other process"
+        with pytest.raises(processes.OtherProcessEnded), processes._ends_at_once():
+            raise processes._ended(2)
         assert signal.getsignal(signal.SIGTERM) is after
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with processes._ends_at_once():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from commandline import Call, write_recipe
 import alloykit
 import alloykit.stages.generated_texts as generate_module
 from alloykit.engines.jobs import Job, Worker
-from alloykit.errors import AlloyError
+from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.generation.writer import Writer
+from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import GenerateRecipe, Recipe, parse
 from alloykit.reporting.figures import percent
 from alloykit.stages.amalgamation import run_recipe
@@ -195,6 +197,11 @@ def test_a_student_from_model_folders_alone(place: Path, models: dict[str, Path]
         assert f'<td class="words">{label}</td><td>{share}</td>' in page
     again = run_recipe(parse(_resolved(run), Recipe))
     assert again.has_student, "finished parts are taken as they are"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="The run will be refused")
+        plan_recipe(parse(_resolved(run), Recipe), probe=False)
+    with pytest.warns(AlloyWarning, match="The run will be refused"):
+        plan_recipe(parse(_resolved(run) | {"method": "ensemble"}, Recipe), probe=False)
     assert alloykit.evaluate(run.folder, tmp_csv(tmp_path))["texts"] == 4
 
 

@@ -44,3 +44,11 @@ def test_a_table_of_positions_is_a_limit(architecture: str, wanted: int | None, 
     with torch.device("meta"):
         model = transformers.AutoModel.from_config(odd_architectures.CONFIGS[architecture]())
     assert usable_length(model, SimpleNamespace(model_max_length=NEVER_SET), wanted) == tokens
+
+
+def test_many_position_embeddings_are_all_used() -> None:
+    config = odd_architectures.CONFIGS["bart"]()
+    config.max_position_embeddings = 1024
+    with torch.device("meta"):
+        model = transformers.AutoModel.from_config(config)
+    assert usable_length(model, SimpleNamespace(model_max_length=NEVER_SET), None) == 1024

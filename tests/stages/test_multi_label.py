@@ -175,6 +175,7 @@ def test_student_and_mean_are_compared_on_what_the_mean_knows() -> None:
     mean = torch.tensor([[0.9, 0.1], [math.nan, math.nan], [0.1, 0.2]])
     found = multi_label_scores({"student": torch.where(truth, 0.9, 0.1), MEAN: mean}, truth, ("l", "m"))
     assert found["significance"][MEAN]["difference"] == pytest.approx(1 / 3)
+    assert found["significance"][MEAN]["texts"] == 2
     assert "significance" not in multi_label_scores({MEAN: mean}, truth, ("l", "m"))
     nothing = torch.zeros_like(truth)
     assert "significance" not in multi_label_scores(

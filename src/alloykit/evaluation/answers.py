@@ -89,8 +89,8 @@ class Answers:
     @classmethod
     def load(cls, path: Path) -> Answers:
         """Load a saved file. AlloyError if it is damaged or holds something else."""
-        check_readable(path)
         try:
+            check_readable(path)
             with safetensors.safe_open(path, framework="pt") as file:
                 ways = json.loads((file.metadata() or {})["ways"])
             tensors = safetensors.torch.load_file(path)
@@ -104,9 +104,10 @@ class Answers:
                 tensors.get("answered"),
             )
             found._check()
-        except (safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        except (AlloyError, safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+            got = error.got if isinstance(error, AlloyError) else f"'{error}'"
             raise AlloyError(
-                expected=f"a whole file {path}", got=f"'{error}'", hint="Run `alloykit evaluate` on this run again."
+                expected=f"a whole file {path}", got=got, hint="Run `alloykit evaluate` on this run again."
             ) from error
         return found
 

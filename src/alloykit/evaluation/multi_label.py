@@ -36,7 +36,7 @@ def multi_label_answers(source: Source, space: LabelSpace, teachers: Sequence[st
 def multi_label_scores(answers: Mapping[str, Tensor], truth: Tensor, labels: Sequence[str]) -> dict[str, Any]:
     """`texts`. `scores`: for each classifier `micro_f1`, `macro_f1`, `exact`, and by label `texts`, `precision`, `recall`, `f1` and `average_precision`.
     If student and mean of the teachers are among the classifiers, also `significance`: the student's micro-F1 less that of the mean, on the labels for
-    which the mean has a probability, as `paired_f1_interval` gives it.
+    which the mean has a probability, as `paired_f1_interval` gives it, and the number of these `texts`.
 
     answers: as `multi_label_answers` gives them. truth: [n, C] bool. exact: the share of texts with exactly the true labels, among those that the
     classifier knows. A value is None if it is undefined, as the recall of a label that no text has."""
@@ -59,7 +59,7 @@ def multi_label_scores(answers: Mapping[str, Tensor], truth: Tensor, labels: Seq
         known = ~answers[MEAN].isnan()
         student, mean = (_f1_counts(answers[way], truth, known).numpy() for way in (STUDENT, MEAN))
         if student[:, 1].any() and mean[:, 1].any():
-            found["significance"] = {MEAN: paired_f1_interval(student, mean)}
+            found["significance"] = {MEAN: paired_f1_interval(student, mean) | {"texts": int(known.any(-1).sum())}}
     return found
 
 

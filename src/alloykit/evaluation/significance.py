@@ -37,7 +37,7 @@ def paired_interval(a: Right, b: Right) -> dict[str, float]:
 def paired_f1_interval(a: NDArray[np.int64], b: NDArray[np.int64]) -> dict[str, float]:
     """Difference of micro-F1 a − b of two trained classifiers, with its 95 % interval and a two-sided p. Ours, by the delta method.
 
-    a, b: [n, 2] int64. Column h is 2 · hits, column d is 2 · hits + wrong + missed labels of a text; neither column d may be 0 everywhere. Micro-F1
+    a, b: [n, 2] int64. Of each text, column 0 (h) is 2 · hits, and column 1 (d) is 2 · hits + wrong + missed labels; d may not be 0 for all texts. Micro-F1
     is F = Σ h / Σ d. To first order text t adds f_t = F + (h_t − F d_t) / mean(d), and the mean of f is F. The gain of text t is the difference of
     the two f_t (`_interval_of_gain`). The result is that of `paired_interval`.
     """
@@ -126,7 +126,7 @@ def against(
 
 def best_against(right: Mapping[str, Right], best: str) -> dict[str, dict[str, Any]]:
     """`best`, the most accurate classifier, against every other one, as `against`. Holm's correction is over all pairs of classifiers, because
-    the same texts show which one is the best: luck has as many chances as there are pairs."""
+    the same texts show which one is the best: any pair may differ by chance."""
     names = [best, *(name for name in right if name != best)]
     found = {(a, b): _compared(right[a], right[b]) for a, b in combinations(names, 2)}
     _correct(found.values())

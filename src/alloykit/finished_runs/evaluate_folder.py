@@ -158,7 +158,7 @@ def evaluate_model_folder(folder: Path, data: Any, *, trust_remote_code: bool, *
     if data is None:
         raise _no_test_texts("MODEL")
     space = LabelSpace.union([classifier.labels])
-    # The labels are checked before the texts are read.
+    # The labels are checked before the model reads the texts.
     if classifier.multi_label:
         texts = load_texts(data, want_labels=True, **{"label_separator": "|"} | columns)
         matrix = label_matrix(texts, space)

@@ -78,7 +78,7 @@ def export_student(
     model_folder = classifier_folder(folder)
     build = target.with_name(f".{target.name}.tmp")
     # A run whose student is replaced meanwhile would get the export of the earlier one.
-    own = output is None and is_run_folder(folder)
+    own = is_run_folder(folder) and target.resolve() == (folder / EXPORT).resolve()
     with locked(folder) if own else nullcontext(), locked(build):
         predictor = Predictor.load(model_folder, device="cpu")
         config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -74,8 +75,10 @@ def forward_texts(
             raise
         except Exception as error:  # architectures raise many kinds
             fits = not is_out_of_memory(error)
-            if fits and len(rows) == 1:
+            if fits and (len(rows) == 1 or "CUDA error" in str(error)):
                 raise _failed(error, name, lengths[rows[0]]) from error
+            if fits:
+                _say_once(name, type(error).__name__)
             done = False  # the error keeps the batch's tensors: free memory only after it is gone
         if done:
             advance(passes * len(rows))
@@ -90,6 +93,13 @@ def forward_texts(
         again = token_batches([lengths[i] for i in remaining], budget.tokens, one_length=one_length)
         pending = [[remaining[i] for i in batch_rows] for batch_rows in again][::-1]
     return out.cpu()
+
+
+@cache
+def _say_once(name: str, error: str) -> None:
+    log_line(
+        f"warning: {name} cannot read some texts together ({error}). They are read one by one, which takes longer."
+    )
 
 
 def _failed(error: BaseException, name: str, tokens: int) -> AlloyError:

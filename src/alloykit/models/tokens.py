@@ -108,8 +108,8 @@ def most_tokens(config: Any, tokenizer: Any) -> int | None:
 
 
 def usable_length(model: Any, tokenizer: Any, wanted: int | None) -> int:
-    """Tokens per text that both model and tokenizer can take: the smallest of `wanted`, the tokenizer's limit (512 if there is neither) and the number of
-    position embeddings that can be used.
+    """Tokens per text that both model and tokenizer can take: the smallest of `wanted`, the tokenizer's limit and the number of position embeddings that
+    can be used; 512 if there is none of the three.
 
     RoBERTa-style models count positions from padding_idx + 1, and BART counts them from its offset: 514 position embeddings are enough for 512 tokens.
     """
@@ -119,7 +119,7 @@ def usable_length(model: Any, tokenizer: Any, wanted: int | None) -> int:
         for name, module in model.named_modules()
         if name.endswith(POSITIONS) and isinstance(module, torch.nn.Embedding)
     ]
-    return int(min([min(limits, default=DEFAULT_LENGTH), *tables]))
+    return int(min([*limits, *tables], default=DEFAULT_LENGTH))
 
 
 def check_tokens(ids: Iterable[int], model: Any, name: str) -> None:

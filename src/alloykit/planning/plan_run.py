@@ -25,7 +25,7 @@ from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.run_folder.run_folder import check_run, check_run_folder, has_results
 from alloykit.stages.distill_hint import distill_hints
 from alloykit.stages.generated_texts import check_generation
-from alloykit.stages.inputs import inputs_of
+from alloykit.stages.inputs import inputs_of, teachers_of
 from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.prepare_questions import prepare_questions
 from alloykit.stages.prepare_run import texts_are_missing
@@ -43,6 +43,7 @@ def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, pr
     if texts_are_missing(recipe):
         checked = prepare_without_texts(recipe, tables)
         generation = {"generation": describe_generation(checked)}
+        _warn_of_other_results(checked.pinned, lambda: {"teachers": teachers_of(checked)})
         if recipe.texts == GENERATE:
             about = {"method": recipe.method, "labels": list(checked.space.names), "output": recipe.output}
             return about | generation
@@ -51,7 +52,8 @@ def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, pr
     prepared = with_labelled_texts(prepare(recipe, tables.get("texts")), tables)
     found = describe_plan(prepared, recipe.training, probe=probe)
     found["warnings"] += distill_hints(prepared)
-    _warn_of_other_results(prepared.pinned, lambda: inputs_of(prepared))
+    if not generation:
+        _warn_of_other_results(prepared.pinned, lambda: _inputs_of_plan(prepared))
     return found | generation
 
 
@@ -77,6 +79,11 @@ def plan_several(recipe: QuestionsRecipe, *, tables: Mapping[str, Texts] | None 
         "probe_seconds": round(sum(p["probe_seconds"] for p in plans.values()), 1) if probe else None,
         "output": recipe.output,
     }
+
+
+def _inputs_of_plan(prepared: Prepared) -> dict[str, Any]:
+    """Those that a run compares, without the generated texts, which a plan does not read."""
+    return {key: value for key, value in inputs_of(prepared).items() if key != "generated"}
 
 
 def _warn_of_other_results(recipe: Recipe | QuestionsRecipe, inputs: Callable[[], Mapping[str, Any]]) -> None:

@@ -49,19 +49,23 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
     student, mean = found["scores"].get("student"), found["scores"][_MEAN]
     if student is None or student["micro_f1"] is None or mean["micro_f1"] is None:
         return Verdict("unknown", "Not tested: no test text has a label that is known.", _warned(metrics))
-    lost, gain = mean["micro_f1"] - student["micro_f1"], found.get("significance", {}).get(_MEAN)
+    gain = found.get("significance", {}).get(_MEAN)
+    lost = mean["micro_f1"] - student["micro_f1"] if gain is None else -gain["difference"]
     poor = lost > 5 * NEGLIGIBLE and (gain is None or gain["p"] < ALPHA)
     status = "poor" if poor else "mixed" if lost > NEGLIGIBLE or student["micro_f1"] < 0.5 else "good"
-    figures = f"micro-F1 {percent(student['micro_f1'])}, {_MEAN} {percent(mean['micro_f1'])}"
+    figures = f"micro-F1 {percent(mean['micro_f1'] - lost)}, {_MEAN} {percent(mean['micro_f1'])}"
+    where = f"{found['texts']:,} texts"
     conclusion, points = "", ["A label is given to a text if its probability is at least 0.5."]
     if gain is not None:
+        if gain["texts"] < found["texts"]:
+            where = f"the {gain['texts']:,} of {where} that a teacher has an answer to"
         better = f"the {_MEAN if gain['difference'] < 0 else 'student'} is significantly better"
         conclusion = f": {better if gain['p'] < ALPHA else _no_difference(gain, 'student')}"
         points += [
             f"Difference: {points_of(gain['difference'])} points (95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p'])}).",
             "The interval and p are about this one training. Another seed gives another student.",
         ]
-    headline = f"Student: {figures}{conclusion} on {found['texts']:,} texts."
+    headline = f"Student: {figures}{conclusion} on {where}."
     weak = [
         f"{label} ({percent(s['recall'], 0)} of {s['texts']:,} texts)"
         for label, s in student["labels"].items()

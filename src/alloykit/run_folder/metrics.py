@@ -272,8 +272,9 @@ class MultiLabelScore(OpenDict):
 
 
 class F1Difference(OpenDict):
-    """The difference of two micro-F1 (evaluation/significance.py)."""
+    """The difference of two micro-F1 on some texts (evaluation/multi_label.py)."""
 
+    texts: Count
     difference: Number
     low: Number
     high: Number
@@ -281,9 +282,10 @@ class F1Difference(OpenDict):
 
 
 class MultiLabelEvaluation(OpenDict):
-    """Results on labelled texts with several labels each (evaluation/multi_label.py)."""
+    """Results on labelled texts with several labels each (evaluation/multi_label.py). of_recipe: as in `Evaluation`."""
 
     texts: Annotated[int, Field(ge=1, le=10**15)]
+    of_recipe: NotRequired[bool]
     scores: dict[str, MultiLabelScore]
     significance: NotRequired[dict[str, F1Difference]]
 

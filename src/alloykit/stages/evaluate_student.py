@@ -35,7 +35,7 @@ def evaluate_run(
     of_recipe: whether these are the test texts that the recipe names.
     """
     if prepared.method.needs.multi_label:
-        return evaluate_multi_label(prepared, run, store, data)
+        return evaluate_multi_label(prepared, run, store, data, of_recipe=of_recipe)
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)
     log_line(f"evaluation on {len(data):,} labelled texts")

@@ -64,8 +64,10 @@ def label_groups(probabilities: Tensor) -> Tensor:
     return torch.where(best.values >= GIVEN, best.indices, probabilities.shape[-1])
 
 
-def evaluate_multi_label(prepared: Prepared, run: RunFolder, store: Store, data: Texts) -> dict[str, Any]:
-    """Score teachers, their mean and the student on the test texts, and add the result to the run's metrics.json."""
+def evaluate_multi_label(
+    prepared: Prepared, run: RunFolder, store: Store, data: Texts, *, of_recipe: bool
+) -> dict[str, Any]:
+    """Score teachers, their mean and the student on the test texts, and add the result to the run's metrics.json. of_recipe: as in `evaluate_run`."""
     truth = prepared.labels(data)
     log_line(f"evaluation on {len(data):,} labelled texts")
     sweep(prepared.infos, data, store, prepared.sweep_options())
@@ -74,7 +76,7 @@ def evaluate_multi_label(prepared: Prepared, run: RunFolder, store: Store, data:
     )
     if run.has_student:
         answers[STUDENT] = prepared.predictor(run.student).probabilities(data.table["text"], data.pairs)
-    result = multi_label_scores(answers, truth, prepared.space.names)
+    result = multi_label_scores(answers, truth, prepared.space.names) | {"of_recipe": of_recipe}
     metrics = run.metrics
     assert metrics is not None
     found = dict(metrics.get("multi_label") or {}) | {"evaluation": result}

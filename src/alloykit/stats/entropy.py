@@ -16,4 +16,5 @@ def entropy(probabilities: Tensor) -> Tensor:
 
 def confidence(probabilities: Tensor) -> Tensor:
     """c = 1 − u / log C_i, from 0 (uniform) to 1 (certain) (Eq. 13). [..., C_i] with C_i ≥ 2 → [...] in float64."""
-    return 1 - entropy(probabilities) / math.log(probabilities.shape[-1])
+    c = 1 - entropy(probabilities) / math.log(probabilities.shape[-1])
+    return c.clamp(min=0)  # of the uniform distribution it can be a rounding error below 0
