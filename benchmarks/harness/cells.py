@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -50,7 +51,8 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     spec = dict(spec)
     training, student = spec.pop("training", {}), spec.pop("student", None)
     few, statistics = spec.pop("few", None), spec.pop("statistics", None)
-    recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, student, few, **training)
+    folder = _of_this_commit(stages.folder / "runs", name)
+    recipe = stages.recipe(pool, spec, folder, student, few, **training)
     if statistics is not None:
         shutil.copyfile(stages.pool(statistics), generated_folder(recipe) / TEXTS_FILE)
     run = run_recipe(recipe, cache=knowledge, report=False)
@@ -62,6 +64,15 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
             found["pool"] = on_pool(stages, pool, spec)
     shutil.rmtree(run.folder)
     return found
+
+
+def _of_this_commit(runs: Path, name: str) -> Path:
+    """The folder of a cell's run. What an interrupted cell of another commit left is removed: its fit would count as this commit's."""
+    folder = runs / f"{name}--{commit()}"
+    for left in runs.glob("*"):
+        if left.name.rpartition("--")[0] == name and left != folder:
+            shutil.rmtree(left)
+    return folder
 
 
 def of_student(run: RunFolder) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks.__main__ import TABLES
 from benchmarks.defaults.study import Cell, Study
+from benchmarks.harness import cells
 from benchmarks.harness import table as table_module
 from benchmarks.harness.data import MANY, Files
 from benchmarks.harness.data_set import DataSet
@@ -378,3 +379,12 @@ def test_a_student_far_below_the_best_with_the_first_seed_is_left_out_with_the_o
     done[worse.key]["balanced_accuracy"] = 0.82
     assert not study.dropped(other_worse, done)
     assert not study.dropped(other_worse, {}), "seed 0 was not run"
+
+
+def test_what_a_cell_of_another_commit_left_is_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its fit is of the method as it was then."""
+    for left in ("natural-alloy--aaaa", "natural-alloy--bbbb", "natural-alloy-5--aaaa"):
+        (tmp_path / left).mkdir()
+    monkeypatch.setattr(cells, "commit", lambda: "bbbb")
+    assert cells._of_this_commit(tmp_path, "natural-alloy") == tmp_path / "natural-alloy--bbbb"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["natural-alloy--bbbb", "natural-alloy-5--aaaa"]
