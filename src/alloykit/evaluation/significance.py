@@ -89,7 +89,7 @@ def _interval_of_gain(gain: NDArray[Any]) -> dict[str, float]:
 
 def _p_value(half_width: Callable[[float], float], difference: float) -> float:
     """The p at which an interval of this half-width ends at 0; half-widths fall with p, to 0 at p = 1."""
-    if difference == 0:
+    if difference <= half_width(1.0):  # 0; scipy may give a median of t that is not quite 0
         return 1.0
     if half_width(SMALLEST_P) <= difference:
         return SMALLEST_P
