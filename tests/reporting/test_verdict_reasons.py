@@ -88,4 +88,4 @@ def test_what_better_routing_would_gain() -> None:
 @pytest.mark.parametrize("value", [-0.0004, 0.0004, 0.0])
 def test_nothing_is_minus_zero(value: float) -> None:
     found = verdict(case(ensemble=rival(value, value, value, 1.0)))
-    assert "Difference: +0.0 points (95 % interval +0.0 to +0.0," in found.points[1]
+    assert "Difference: +0.0 points (95\u00a0% interval +0.0 to +0.0," in found.points[1]

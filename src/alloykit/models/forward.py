@@ -97,6 +97,7 @@ def forward_texts(
 
 @cache
 def _say_once(name: str, error: str) -> None:
+    """Warn that texts are read one by one: once for each model and kind of error, because it is cached."""
     log_line(
         f"warning: {name} cannot read some texts together ({error}). They are read one by one, which takes longer."
     )

@@ -15,9 +15,8 @@ ALTERNATIVE = 0.9  # share of the test texts that an alternative has an answer t
 NEGLIGIBLE = 0.01  # a loss of accuracy that is too small to mention
 EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
-_MEAN = (
-    "mean of the teachers"  # the name in evaluation/multi_label.py, which is not imported here because it needs torch
-)
+# The name in evaluation/multi_label.py, which is not imported here because it needs torch.
+_MEAN = "mean of the teachers"
 EXPLAINED = {
     "routing": "the method's targets, used as a classifier",
     "ensemble": "the label with the largest output of all teachers",
@@ -62,7 +61,7 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
         better = f"the {_MEAN if gain['difference'] < 0 else 'student'} is significantly better"
         conclusion = f": {better if gain['p'] < ALPHA else _no_difference(gain, 'student')}"
         points += [
-            f"Difference: {points_of(gain['difference'])} points (95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p'])}).",
+            f"Difference: {points_of(gain['difference'])} points (95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p'])}).",
             "The interval and p are about this one training. Another seed gives another student.",
         ]
     headline = f"Student: {figures}{conclusion} on {where}."
@@ -144,7 +143,7 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     if accuracy < 0.5 and status == "good":
         status = "poor"
     points = [
-        f"The accuracy of the {judged} is {percent(accuracy)} on {found['texts']:,} labelled texts (95 % interval {percent(low)} to "
+        f"The accuracy of the {judged} is {percent(accuracy)} on {found['texts']:,} labelled texts (95\u00a0% interval {percent(low)} to "
         f"{percent(high)}). {_errors(1 - accuracy)}."
     ]
     if best is not None:
@@ -202,7 +201,7 @@ def _difference(found: Mapping[str, Any], best: str) -> str:
     meaning = f" ({EXPLAINED[best]})" if best in EXPLAINED else ""
     return (
         f"The best alternative is {_the(best)}{meaning} with {percent(found['scores'][best]['accuracy'])}{_some_texts(found, best)}. Difference: "
-        f"{points_of(gain['difference'])} points (95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, "
+        f"{points_of(gain['difference'])} points (95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, "
         f"p {_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
     )
 
@@ -212,7 +211,7 @@ def _against_the_ensemble(found: Mapping[str, Any]) -> str:
     gain, accuracy = found["significance"]["ensemble"], percent(found["scores"]["ensemble"]["accuracy"])
     return (
         f"The ensemble ({EXPLAINED['ensemble']}) has {accuracy}. Difference: {points_of(gain['difference'])} points "
-        f"(95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p_holm'])})."
+        f"(95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p_holm'])})."
     )
 
 
@@ -314,7 +313,7 @@ def _the(name: str) -> str:
 
 
 def _errors(share: float) -> str:
-    if share > 0.2:  # above, 1 in 2 and 1 in 3 are too far apart
+    if share > 0.2:  # from here on, the steps from 1 in 4 to 1 in 3 to 1 in 2 are too large
         return f"About {percent(share, 0)} of its answers are wrong"
     return f"About 1 in {1 / share:.0f} answers is wrong" if share > 0.005 else "Fewer than 1 in 200 answers are wrong"
 

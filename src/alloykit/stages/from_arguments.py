@@ -116,9 +116,8 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
 
     def texts(name: str, want_labels: bool) -> Any:
         origin = arguments[name]
-        is_block = isinstance(origin, Mapping) and not hasattr(
-            origin, "column_names"
-        )  # a DatasetDict is a mapping, too
+        # A DatasetDict is a mapping, too, but no block of a recipe.
+        is_block = isinstance(origin, Mapping) and not hasattr(origin, "column_names")
         if is_block or isinstance(origin, (str, Path, TextsOptions)):
             return origin
         tables[name] = load_texts(origin, want_labels=want_labels)

@@ -46,9 +46,8 @@ def _error(refused: Any) -> Response:
 
 def _by_status(error: Any) -> Refused:
     """For an unknown path, for a method that a path does not have (the header Allow names those that it has), and for a body that cannot be decoded."""
-    if (
-        error.status_code == 400
-    ):  # fastapi's answer to a body that is not UTF-8, or is too deep or too long for Python's JSON
+    # fastapi answers 400 to a body that is not UTF-8, or is too deep or too long for Python's JSON.
+    if error.status_code == 400:
         return NO_JSON
     return Refused(str(error.detail), "Validation", error.status_code, error.headers)
 
