@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny
 import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 from transformers import AutoModelForSequenceClassification
 
 from alloykit.models.dropout import dropout_active
@@ -105,6 +108,36 @@ def test_dropout_has_the_same_mean_and_variance(masks: str, tmp_path: Path) -> N
     fourth = ((a - a.mean(0)) ** 4).mean(0) / a.var(0) ** 2
     spread = ((fourth - 1) * 2 / n).sqrt()
     assert ((b.var(0) / a.var(0)).log().abs() < 5 * spread).all()
+
+
+class _Dropouts(TorchFunctionMode):
+    """Notes the rate of every dropout that acts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rates: list[tuple[str, float]] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = kwargs or {}
+        if func is functional.scaled_dot_product_attention:
+            self.rates.append(("attention", found["dropout_p"] if "dropout_p" in found else args[4]))
+        elif func is functional.dropout and found.get("training", args[2] if len(args) > 2 else True):
+            self.rates.append(("states", found["p"] if "p" in found else args[1]))
+        return func(*args, **found)
+
+
+@pytest.mark.parametrize("way", ["passes", "training"])
+def test_every_dropout_acts_at_its_rate(model: Any, way: str) -> None:
+    """In Monte-Carlo passes and in training, also that of the last layer's attention."""
+    model.train(way == "training")
+    seen = []
+    for context in (nullcontext(), LeanLastLayer(model)):
+        with torch.no_grad(), dropout_active(model) if way == "passes" else nullcontext(), context, _Dropouts() as mode:
+            model(**batch())
+        seen.append(mode.rates)
+    model.eval()
+    assert seen[0] == seen[1]
+    assert model.kind not in LEAN or [kind for kind, rate in seen[0] if rate > 0].count("attention") == 3
 
 
 def test_a_model_that_reads_other_tokens_too_is_found_out(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def _forward(
 
 def _bert(layer: Any, hidden: Tensor, mask: Tensor | None) -> Tensor:
     attention = layer.attention.self
-    rate = attention.dropout.p if layer.training else 0.0
+    rate = _dropout_rate(attention)
     context = _attend(
         attention.query, attention.key, attention.value, hidden, mask, attention.num_attention_heads, rate
     )
@@ -100,11 +100,16 @@ def _bert(layer: Any, hidden: Tensor, mask: Tensor | None) -> Tensor:
 
 def _distilbert(layer: Any, hidden: Tensor, mask: Tensor | None) -> Tensor:
     attention = layer.attention
-    rate = attention.dropout.p if layer.training else 0.0
+    rate = _dropout_rate(attention)
     context = _attend(attention.q_lin, attention.k_lin, attention.v_lin, hidden, mask, attention.n_heads, rate)
     attended = layer.sa_layer_norm(attention.out_lin(context) + hidden[:, :1])
     states: Tensor = layer.output_layer_norm(layer.ffn(attended) + attended)
     return states
+
+
+def _dropout_rate(attention: Any) -> float:
+    """Of the attention weights. The flag is the attention's own, as in transformers: Monte-Carlo passes set no flag of the layer."""
+    return attention.dropout.p if attention.training else 0.0
 
 
 def _attend(query: Any, key: Any, value: Any, hidden: Tensor, mask: Tensor | None, heads: int, rate: float) -> Tensor:
