@@ -51,6 +51,24 @@ def test_batch_coupling_is_said_where_it_is():
         assert create({"name": "muka", "normalise": normalise}).batch_coupled is (normalise == "batch")
 
 
+SOFTENED = [
+    (spec, option)
+    for spec in QUICK
+    if create(spec).as_classifier()
+    for option in ("distillation_temperature", "temperature")
+    if option in create(spec).options.model_dump()
+]
+
+
+@pytest.mark.parametrize(("spec", "option"), [x for x in SOFTENED if x != ({"name": "muka"}, "temperature")], ids=str)
+def test_as_a_classifier_a_target_is_not_softened(spec, option):
+    """The student that learns from it does not soften its answers either. MUKA's option `temperature` is τ of Eq. 12."""
+    soft, rows, context = made(spec | {option: 4.0}, "disjoint")
+    plain = create(spec | {option: 1.0}).supervise(rows, context).targets
+    torch.testing.assert_close(soft.as_classifier().supervise(rows, context).targets, plain)
+    assert not torch.allclose(soft.supervise(rows, context).targets, plain, atol=0.01)
+
+
 @every_method
 def test_needs_are_checked_before_anything_runs(spec):
     method = create(spec)

@@ -54,6 +54,7 @@ class DissimilarityEnsemble(Method):
     Options = YouOptions
     options: YouOptions
     one_task = True
+    softened_by = "temperature"
 
     @property
     def needs(self) -> Needs:

@@ -35,6 +35,7 @@ class Distillation(Method):
     Options = DistillationOptions
     options: DistillationOptions
     one_task = True
+    softened_by = "temperature"
 
     @property
     def needs(self) -> Needs:
@@ -50,11 +51,6 @@ class Distillation(Method):
         weights = rows.weighed(weights)
         targets = mixture(weights, rows, context.space, self.options.temperature)
         return Supervision(targets, answered, weights)
-
-    def as_classifier(self) -> Method | None:
-        """The weighted mean of the teachers' probabilities without softening."""
-        plain = type(self)(self.options.model_copy(update={"temperature": 1.0}))
-        return None if self.target_reads_labels else plain
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         alpha = self.options.alpha

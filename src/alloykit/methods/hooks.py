@@ -24,6 +24,7 @@ class Hooks:
     one_task: ClassVar[bool] = False  # for teachers that all know the same labels (`alloykit distill`)
     target_reads_labels: ClassVar[bool] = False  # the target depends on the true label
     loss_reads_states: ClassVar[bool] = True  # False: only fit() and supervise() read states of texts
+    softened_by: ClassVar[str | None] = None  # the option with the temperature of the teachers' outputs in the target
 
     def __init__(self, options: MethodOptions, inner: Method | None = None) -> None:
         self.options = options
@@ -56,9 +57,15 @@ class Hooks:
         return tuple(() for _ in context.teachers)
 
     def as_classifier(self) -> Method | None:
-        """The method whose target is the teachers' label for a new text; None if the target needs a true label."""
+        """The method whose target is the teachers' answer to a new text; None if the target needs a true label.
+
+        It does not soften the teachers' outputs: a student that learned from softened ones answers without a temperature too."""
         method = cast("Method", self)
-        return method if method.single_target and method.needs.teachers and not method.target_reads_labels else None
+        if not method.single_target or not method.needs.teachers or method.target_reads_labels:
+            return None
+        if self.softened_by is None:
+            return method
+        return type(method)(self.options.model_copy(update={self.softened_by: 1.0}), self.inner)
 
     # Before training
 

@@ -16,10 +16,11 @@ class SingleTeacherOptions(MethodOptions):
 
 
 class SingleTeacher(Method):
-    """A method that learns from one teacher. Subclasses name the layers that they compare, and define the loss."""
+    """A method that learns from one teacher. Subclasses name the layers that they compare, have an option `temperature`, and define the loss."""
 
     options: SingleTeacherOptions
     one_task = True
+    softened_by = "temperature"
 
     def layers(self, student: int, teacher: int) -> tuple[int, ...]:
         """The teacher's layers that are compared, of so many."""

@@ -24,6 +24,7 @@ class VanillaKD(Method):
     title = "Vanilla KD on the ensemble's logits"
     reference = "Hinton et al. 2015"
     citation = "Geoffrey Hinton, Oriol Vinyals, Jeff Dean. Distilling the Knowledge in a Neural Network. 2015."
+    softened_by = "temperature"
     Options = VanillaKDOptions
     options: VanillaKDOptions
 

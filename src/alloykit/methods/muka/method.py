@@ -28,6 +28,7 @@ class Muka(Method):
     title = "MUKA: teachers weighted by Monte-Carlo dropout uncertainty"
     reference = "Li et al. 2021"
     loss_reads_states = False
+    softened_by = "distillation_temperature"
     citation = (
         "Lei Li, Yankai Lin, Xuancheng Ren, Guangxiang Zhao, Peng Li, Jie Zhou, Xu Sun. Model "
         "Uncertainty-Aware Knowledge Amalgamation for Pre-Trained Language Models. 2021 (EMNLP Findings "

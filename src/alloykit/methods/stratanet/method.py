@@ -85,6 +85,7 @@ class StrataNet(Method):
         "Prashanth Vijayaraghavan, Hongzhi Wang, Luyao Shi, Tyler Baldwin, David Beymer, Ehsan Degan. Self-Regulated Data-Free "
         "Knowledge Amalgamation for Text Classification. NAACL 2024."
     )
+    softened_by = "temperature"
     Options = StrataNetOptions
     options: StrataNetOptions
 
