@@ -8,7 +8,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from alloykit.errors import AlloyError
-from alloykit.models.dropout import dropout_active, set_dropout_rate
+from alloykit.models.dropout import dropout_active, dropout_rates, set_dropout_rate
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
 from alloykit.teachers.mc_dropout import StockDropout, check_varies
 
@@ -185,6 +185,15 @@ def test_switches_of_other_types_are_left_alone():
     assert set(changed) == {"hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"}
     assert config.use_dropout_layer is True
     assert config.dropout_names == ["a"]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "gpt_bigcode", "openai-gpt", "ctrl", "phi"])
+def test_rates_that_are_named_pdrop_are_rates(kind):
+    config = AutoConfig.for_model(kind)
+    assert dropout_rates(config)
+    set_dropout_rate(config, 0.37)
+    assert set(dropout_rates(config)) == {0.37}
+    assert {value for key, value in config.to_dict().items() if "drop" in key} == {0.37}
 
 
 def test_sampling_repeats_with_the_generator(folders):

@@ -42,8 +42,7 @@ def set_dropout_rate(config: Any, rate: float) -> list[str]:
     changed = []
     for part in _parts(config):
         for key, value in part.to_dict().items():
-            numeric = value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
-            if "dropout" in key and numeric:
+            if _is_rate(key, value) or ("dropout" in key and value is None):
                 setattr(part, key, rate)
                 changed.append(key)
     return changed
@@ -52,7 +51,12 @@ def set_dropout_rate(config: Any, rate: float) -> list[str]:
 def dropout_rates(config: Any) -> list[float]:
     """All dropout rates in a model's configuration."""
     found = [item for part in _parts(config) for item in part.to_dict().items()]
-    return [v for k, v in found if "dropout" in k and isinstance(v, (int, float)) and not isinstance(v, bool)]
+    return [value for key, value in found if _is_rate(key, value)]
+
+
+def _is_rate(key: str, value: Any) -> bool:
+    """Whether a setting is the rate of a dropout. GPT-2 and its relatives name theirs `resid_pdrop`, `embd_pdrop` and `attn_pdrop`."""
+    return ("dropout" in key or "pdrop" in key) and isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _parts(config: Any) -> list[Any]:
