@@ -179,6 +179,14 @@ def test_modernbert_does_not_vary_at_its_own_rates(folders):
         check_varies(plain(model, batch), sample(model, batch), "t")
 
 
+def test_passes_of_a_certain_answer_vary():
+    """One text of which the teacher is certain, as in `/explain` or in a pool's last shard: its passes differ in the ninth decimal."""
+    logits = torch.tensor([[21.0, 0.0]])
+    passes = (logits + torch.tensor([0.3, -0.2, 0.1, 0.0]).view(4, 1, 1) * torch.tensor([1.0, 0.0])).softmax(-1)
+    assert (passes - logits.softmax(-1)).abs().max() < 1e-7
+    check_varies(logits.softmax(-1), passes, "t")
+
+
 def test_switches_of_other_types_are_left_alone():
     config = AutoConfig.for_model("bert", use_dropout_layer=True, dropout_names=["a"])
     changed = set_dropout_rate(config, 0.2)

@@ -72,10 +72,12 @@ def key(seed: int, teacher: str, shard: str | int, chunk: int) -> int:
 
 
 def check_varies(plain: Tensor, sampled: Tensor, teacher: str) -> None:
-    """AlloyError if no pass differs from the plain one: [B, C_i] against [K, B, C_i] probabilities."""
-    if torch.allclose(sampled, plain.expand_as(sampled), rtol=0, atol=1e-7):
+    """AlloyError if no pass differs from the plain one: [B, C_i] against [K, B, C_i] probabilities.
+
+    Their ratio counts, because of a few texts that the teacher is certain about, all differences can be smaller than 1e-7."""
+    if torch.allclose(sampled, plain.expand_as(sampled), rtol=1e-3, atol=0):
         raise AlloyError(
             expected=f"Monte-Carlo passes of teacher '{teacher}' that differ from each other",
-            got="zero variance: dropout does not act in this model (its rates are 0, or its outputs are saturated)",
+            got="zero variance: dropout does not act in this model (its rates are 0, or its probabilities are exactly 0 and 1)",
             hint="Set the rate in the recipe, `method: {dropout: 0.1}`, or use `passes: 0` for the plain entropy.",
         )
