@@ -133,12 +133,26 @@ def test_a_smaller_k_needs_single_passes(
     billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Above so many classes only sums are kept, and a message says which numbers of passes there are."""
-    monkeypatch.setattr("alloykit.knowledge.sweep.shard.PER_PASS_CLASSES", 2)
+    monkeypatch.setattr("alloykit.knowledge.store.units.PER_PASS_CLASSES", 2)
     store = swept(tmp_path / "k", [billing], SENTENCES[:5], passes=8)
     assert "per_pass" not in store.load(passes_unit("billing", shard(store, 0), 0))
     assert read(store, ["billing"], SENTENCES[:5], passes=8).rows([0]).teachers[0].passes.tolist() == [8]
     with pytest.raises(AlloyError, match=r"multiple of 4.*got 6.*4 or 8"):
         read(store, ["billing"], SENTENCES[:5], passes=6).rows([0])
+
+
+@pytest.mark.parametrize("passes", [1, 6])
+def test_any_number_of_passes_of_a_teacher_with_many_classes(
+    billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passes: int
+) -> None:
+    """Also K = 1, MUKA's "w/o Monte-Carlo Dropout"."""
+    texts = SENTENCES[:5]
+    expected = read(swept(tmp_path / "few", [billing], texts, passes=passes), ["billing"], texts, passes=passes)
+    monkeypatch.setattr("alloykit.knowledge.store.units.PER_PASS_CLASSES", 2)
+    found = read(swept(tmp_path / "many", [billing], texts, passes=passes), ["billing"], texts, passes=passes)
+    [wanted], [teacher] = expected.rows(range(5)).teachers, found.rows(range(5)).teachers
+    assert torch.equal(teacher.probability_sum, wanted.probability_sum)
+    assert teacher.passes.tolist() == [passes] * 5
 
 
 def test_the_table_and_the_store_agree_on_ids(store: Store) -> None:

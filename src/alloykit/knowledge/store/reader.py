@@ -260,7 +260,7 @@ class StoredKnowledge:
                 raise AlloyError(
                     expected=f"a number of passes that is a multiple of {CHUNK} (single passes are not kept here)",
                     got=str(self.passes),
-                    hint=f"With so many classes set passes to {start or CHUNK} or {start + CHUNK}.",
+                    hint=f"Set passes to {' or '.join(str(n) for n in (start, start + CHUNK) if n)}, or use another folder for the outputs.",
                 )
             total += unit["probability_sum"][position] if wanted == CHUNK else single[-1].sum(0)
         kept = variance and len(single) * CHUNK >= self.passes > 1

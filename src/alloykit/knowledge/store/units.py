@@ -12,7 +12,7 @@ from torch import Tensor
 from alloykit.knowledge.store.records import TeacherRecord
 
 CHUNK = 4  # passes in one unit of work
-PER_PASS_CLASSES = 64  # with more classes only the sum of the passes is kept
+PER_PASS_CLASSES = 64  # with more classes only the sum of the passes is kept, unless not all of them are asked for
 
 TensorSpec = tuple[torch.dtype, tuple[int, ...]]
 
@@ -34,6 +34,11 @@ def logits_unit(teacher: str, shard: str) -> str:
 
 def passes_unit(teacher: str, shard: str, start: int) -> str:
     return f"teachers/{teacher}/{place_of(shard)}.passes-{start:04d}"
+
+
+def keeps_single_passes(unit: str, classes: int, passes: int) -> bool:
+    """Whether a unit of passes holds each of them, and not their sum alone. passes: how many the sweep is asked for."""
+    return classes <= PER_PASS_CLASSES or int(unit.rsplit("-", 1)[1]) + CHUNK > passes
 
 
 def pooled_unit(teacher: str, shard: str, layer: int) -> str:

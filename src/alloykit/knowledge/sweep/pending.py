@@ -13,7 +13,7 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import (
     CHUNK,
-    PER_PASS_CLASSES,
+    keeps_single_passes,
     logits_unit,
     name_in_folder,
     passes_unit,
@@ -152,16 +152,16 @@ def pending_of(store: Store, teacher: str, shards: Shards, options: SweepOptions
 
 def bytes_needed(n_texts: int, classes: Sequence[int], passes: int, pooled: Sequence[int] = ()) -> int:
     """Size of the arrays that a sweep writes, and of the text ids. `pooled`: the width of every layer whose pooled states are kept."""
-    units = [".logits", *(".passes" for _ in range(0, passes, CHUNK))]
-    size = sum(unit_bytes(unit, n_texts, c) for c in classes for unit in units)
+    units = [".logits", *(f".passes-{start:04d}" for start in range(0, passes, CHUNK))]
+    size = sum(unit_bytes(unit, n_texts, c, passes) for c in classes for unit in units)
     return 16 * n_texts + size + 2 * n_texts * sum(pooled)
 
 
-def unit_bytes(unit: str, rows: int, classes: int, *, width: int = 0) -> int:
-    """`width`: of hidden states."""
+def unit_bytes(unit: str, rows: int, classes: int, passes: int, *, width: int = 0) -> int:
+    """`passes`: of the sweep. `width`: of hidden states."""
     if ".logits" in unit:
         return 4 * classes * rows
     if ".pooled" in unit:
         return 2 * width * rows
-    kept = CHUNK * classes if classes <= PER_PASS_CLASSES else 0
+    kept = CHUNK * classes if keeps_single_passes(unit, classes, passes) else 0
     return 4 * (classes + 1 + kept) * rows

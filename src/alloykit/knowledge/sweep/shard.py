@@ -13,7 +13,7 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit, texts_of
+from alloykit.knowledge.store.units import CHUNK, keeps_single_passes, logits_unit, texts_of
 from alloykit.knowledge.sweep.pending import PendingShard, Shards
 from alloykit.knowledge.sweep.prefetch import WriteBehind, prefetch
 from alloykit.knowledge.sweep.request import SweepOptions
@@ -118,13 +118,14 @@ def _compute(
             if plain is None:
                 plain = store.answers(logits_unit(name, shard.shard), shard.rows)["logits"]
             check_varies(plain.softmax(-1), sampled, name)
-            yield unit, _kept(sampled), time.perf_counter() - begun
+            single = keeps_single_passes(unit, sampled.shape[-1], options.passes)
+            yield unit, _kept(sampled, single=single), time.perf_counter() - begun
 
 
-def _kept(sampled: Tensor) -> dict[str, Tensor]:
-    """The stored tensors of a chunk of passes, [CHUNK, R, C_i]: sum and number of passes, and single passes if there are few classes."""
+def _kept(sampled: Tensor, *, single: bool) -> dict[str, Tensor]:
+    """The stored tensors of a chunk of passes, [CHUNK, R, C_i]: sum and number of passes, and the single passes if they are to be kept."""
     tensors = {"probability_sum": sampled.sum(0), "passes": torch.full((sampled.shape[1],), CHUNK, dtype=torch.int32)}
-    return tensors | ({"per_pass": sampled} if sampled.shape[-1] <= PER_PASS_CLASSES else {})
+    return tensors | ({"per_pass": sampled} if single else {})
 
 
 def _check_finite(tensors: dict[str, Tensor], teacher: Answerer) -> None:

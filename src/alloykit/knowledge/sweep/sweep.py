@@ -42,7 +42,7 @@ def sweep(
     shards = shards_for(store, texts.ids(), [info.name for info in infos], options).part(options.part)
     passes = -(-options.passes // CHUNK) * CHUNK
     needed = sum(
-        unit_bytes(unit, shard.rows, len(info.labels), width=states.hidden_size if states else 0)
+        unit_bytes(unit, shard.rows, len(info.labels), options.passes, width=states.hidden_size if states else 0)
         for info in infos
         for states in [info.gives.states]
         for shard in pending_of(store, info.name, shards, options)
