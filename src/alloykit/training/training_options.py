@@ -33,7 +33,7 @@ class StudentSpec(ModelSpec):
 
 
 class TrainingOptions(Block):
-    """Batch size, warm-up and weight decay are MUKA's (§4.1); learning rate and epochs follow the rule of training/schedule.py."""
+    """The batch size is MUKA's (§4.1), the warm-up that of its authors' code; learning rate and epochs follow the rule of training/schedule.py."""
 
     without_effect: ClassVar[tuple[str, ...]] = ("save_every_seconds", "report_to")
 
