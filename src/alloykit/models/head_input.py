@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -36,9 +35,7 @@ class HeadInput:
             self._hook = self.head.register_forward_pre_hook(lambda _, inputs: self._seen.append(inputs[0]))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.head is not None:
             self._hook.remove()
 

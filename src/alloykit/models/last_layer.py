@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from types import TracebackType
 from typing import Any
 
 import torch
@@ -38,9 +37,7 @@ class LeanLastLayer:
         if self.layer is not None:
             object.__setattr__(self.layer, "forward", self.lean)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self.layer is not None:
             object.__delattr__(self.layer, "forward")
 

@@ -12,7 +12,6 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -119,9 +118,7 @@ class ServiceClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for connection in self._connections:
             connection.close()
 
