@@ -19,15 +19,10 @@ import typer.main
 from commandline import Call, Finished, Result, Taught, run_here, write_recipe
 from shared import once, whole_run
 
-from alloykit.reporting import compare, page
-
 torch.set_num_threads(1)
 os.fsync = lambda _: None  # the tests stop processes, never the machine: they need not wait for the disk
 gc.collect = lambda *_: 0  # after each sweep and training; it would look through all the imported modules each time
-page.template_environment = compare.template_environment = functools.cache(
-    page.template_environment
-)  # templates are compiled once
-typer.main.get_command = functools.cache(typer.main.get_command)  # and so are the commands
+typer.main.get_command = functools.cache(typer.main.get_command)  # the commands are compiled once
 
 BILLING = ("refund", "charge", "invoice")
 DELIVERY = ("track", "damaged")

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup
-
 from alloykit.evaluation.label_changes import NEW
 from alloykit.reporting import figures
 from alloykit.reporting.compare import recipe_differences
 from alloykit.reporting.figures import Figure, percent
-from alloykit.reporting.page import template_environment
-from alloykit.reporting.sections import PageSection
+from alloykit.reporting.page import render_outline
 from alloykit.reporting.verdict import Verdict, points_of
 
-OUTLINE = {"summary": "Summary", "labels": "Labels", "recipes": "Differences of the recipes"}
+OUTLINE = {"changes/summary": "Summary", "changes/labels": "Labels", "compare/recipes": "Differences of the recipes"}
 NOT_A_CHANGE = ("output", "student.continues")  # of every update
 
 
@@ -30,15 +27,7 @@ def render_changes(found: Mapping[str, Any], old: Mapping[str, Any], new: Mappin
         "runs": runs,
         "differences": differences,
     }
-    templates = template_environment()
-    where = {"summary": "changes", "labels": "changes", "recipes": "compare"}
-    sections = [
-        PageSection(
-            name, heading, Markup(templates.get_template(f"{where[name]}/{name}.html.j2").render(values).strip())
-        )
-        for name, heading in OUTLINE.items()
-    ]
-    return templates.get_template("page.html.j2").render(title=f"Update: {new['name']}", sections=sections)
+    return render_outline(f"Update: {new['name']}", OUTLINE, values)
 
 
 def summary_of_changes(found: Mapping[str, Any]) -> Verdict:

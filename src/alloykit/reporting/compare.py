@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup
 
 from alloykit.evaluation.significance import best_against
 from alloykit.reporting import figures
 from alloykit.reporting.figures import Figure, percent
-from alloykit.reporting.page import template_environment
-from alloykit.reporting.sections import PageSection
+from alloykit.reporting.page import render_outline
 from alloykit.reporting.verdict import ALPHA, verdict
 
 OUTLINE = {
-    "summary": "Summary",
-    "accuracy": "Accuracy",
-    "runs": "Summary of each run",
-    "recipes": "Differences of the recipes",
+    "compare/summary": "Summary",
+    "compare/accuracy": "Accuracy",
+    "compare/runs": "Summary of each run",
+    "compare/recipes": "Differences of the recipes",
 }
 NOT_COMPARED = {"output"}  # differs between any two runs
 
@@ -56,14 +54,7 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
         "figures": _figures(judged, order),
         "differences": recipe_differences([run["recipe"] for run in runs]),
     }
-    templates = template_environment()
-    sections = [
-        PageSection(
-            identifier, heading, Markup(templates.get_template(f"compare/{identifier}.html.j2").render(values).strip())
-        )
-        for identifier, heading in OUTLINE.items()
-    ]
-    return templates.get_template("page.html.j2").render(title=f"{len(runs)} runs compared", sections=sections)
+    return render_outline(f"{len(runs)} runs compared", OUTLINE, values)
 
 
 def recipe_differences(recipes: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from markupsafe import Markup
-
 from alloykit.evaluation.drift import CHANGED, STABLE
 from alloykit.evaluation.significance import ALPHA
 from alloykit.reporting import figures
 from alloykit.reporting.figures import Figure, percent
-from alloykit.reporting.page import template_environment
-from alloykit.reporting.sections import PageSection
+from alloykit.reporting.page import render_outline
 from alloykit.reporting.verdict import Verdict, points_of
 
-OUTLINE = {"summary": "Summary", "labels": "Labels", "distributions": "Confidence and energy"}
+OUTLINE = {"drift/summary": "Summary", "drift/labels": "Labels", "drift/distributions": "Confidence and energy"}
 SHOWN = 5  # labels that the summary names
 SERIES = ("pool", "new texts")
 
@@ -29,12 +26,7 @@ def render_drift(found: Mapping[str, Any]) -> str:
         "distributions": [_histogram(found, key, name) for key, name in (("confidence", "confidence"), ("energy", "energy"))],
         "alpha": ALPHA,
     }  # fmt: skip
-    templates = template_environment()
-    sections = [
-        PageSection(name, heading, Markup(templates.get_template(f"drift/{name}.html.j2").render(values).strip()))
-        for name, heading in OUTLINE.items()
-    ]
-    return templates.get_template("page.html.j2").render(title=f"New texts of {found['run']}", sections=sections)
+    return render_outline(f"New texts of {found['run']}", OUTLINE, values)
 
 
 def summary_of_drift(found: Mapping[str, Any]) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -19,7 +20,7 @@ from alloykit.progress import duration, rate
 from alloykit.reporting.figures import percent
 from alloykit.reporting.html_environment import html_environment
 from alloykit.reporting.recipes import public_values
-from alloykit.reporting.sections import page_sections
+from alloykit.reporting.sections import PageSection, page_sections
 from alloykit.reporting.verdict import points_of
 from alloykit.run_folder.read import read_environment, read_metrics, read_training, recipe_of
 
@@ -59,6 +60,16 @@ def render(run: Mapping[str, Any]) -> str:
     return made.get_template("page.html.j2").render(title=f"Report: {run['name']}", sections=sections)
 
 
+def render_outline(title: str, outline: Mapping[str, str], values: Mapping[str, Any]) -> str:
+    """A page as HTML. outline: the template of each section, such as `compare/recipes`, → its heading. values: what the templates read."""
+    made = template_environment()
+    sections = [
+        PageSection(place.split("/")[1], heading, Markup(made.get_template(f"{place}.html.j2").render(values).strip()))
+        for place, heading in outline.items()
+    ]
+    return made.get_template("page.html.j2").render(title=title, sections=sections)
+
+
 def sentence(text: str) -> Markup:
     """A sentence with `code` between backticks, as HTML."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
@@ -69,6 +80,7 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+@functools.cache
 def template_environment() -> Environment:
     """The templates of the pages about runs, with their filters and their style sheet."""
     made = html_environment("alloykit.reporting")
