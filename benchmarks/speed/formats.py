@@ -15,6 +15,7 @@ from alloykit.stats.entropy import confidence
 from alloykit.teachers.forward import Budget, plain_pass
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
 from alloykit.teachers.mc_dropout import ByteDropout, StockDropout
+from alloykit.teachers.protocol import Reading
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.harness.settings import split
@@ -32,7 +33,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     found = {}
     for folder in folders:
         info = read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name)
-        each = {n.name: HuggingFaceTeacher.load(info, device=device(), compute_format=n) for n in FORMATS}
+        each = {n.name: info.load(Reading(device=device(), compute_format=n)) for n in FORMATS}
         p = {}
         for name, teacher in each.items():
             logits = plain_pass(teacher, teacher.encode(texts), Budget(4096), lambda n: None)

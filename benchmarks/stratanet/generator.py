@@ -13,6 +13,7 @@ from alloykit.generation.quality import text_quality
 from alloykit.generation.writer import Writer
 from alloykit.progress import log_line
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.protocol import Reading
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement, device
@@ -40,8 +41,8 @@ LOOP = {"max_tokens": 16, "min_tokens": 12, "every": 1}  # the plain loop is slo
 def run(data: Path, work: Path) -> dict[str, Any]:
     stages = table3.TABLE.stages(split("ag_news", 2), 0, data, work.parent)  # Table 3's teachers
     folder = stages.teacher_folders("shared")[0]
-    teacher = HuggingFaceTeacher.load(
-        read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name), max_length=SMALL.max_length, device=device()
+    teacher = read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name).load(
+        Reading(max_length=SMALL.max_length, device=device())
     )
     found = {}
     for name, change in CHANGES.items():

@@ -15,6 +15,7 @@ from alloykit.generation.quality import text_quality
 from alloykit.generation.writer import TOKENS_PER_BATCH, Writer
 from alloykit.progress import log_line
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.protocol import Reading
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement, device
@@ -32,10 +33,7 @@ MOST = 1.5  # times its perplexity
 def run(data: Path, work: Path) -> dict[str, Any]:
     stages = table3.TABLE.stages(split(SET, 2), 0, data, work.parent)
     teachers = [
-        HuggingFaceTeacher.load(
-            read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name), max_length=SMALL.max_length,
-            device=device(), tokens_per_batch=TOKENS_PER_BATCH,
-        )
+        read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name).load(Reading(max_length=SMALL.max_length, device=device(), tokens_per_batch=TOKENS_PER_BATCH))
         for folder in stages.teacher_folders("shared")
     ]  # fmt: skip
     found: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.writer import TOKENS_PER_BATCH, Writer
 from alloykit.progress import log_line
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.protocol import Reading
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement, device
@@ -38,10 +39,7 @@ STEPS: dict[str, tuple[str, dict[str, Any]]] = {  # what differs from the settin
 def run(data: Path, work: Path) -> dict[str, Any]:
     stages = table3.TABLE.stages(split("abstracts5", 2), 0, data, work.parent)
     folder = stages.teacher_folders("shared")[1]
-    teacher = HuggingFaceTeacher.load(
-        read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name), max_length=SMALL.max_length,
-        device=device(), tokens_per_batch=TOKENS_PER_BATCH,
-    )  # fmt: skip
+    teacher = read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name).load(Reading(max_length=SMALL.max_length, device=device(), tokens_per_batch=TOKENS_PER_BATCH))  # fmt: skip
     found = {}
     for title, (way, change) in STEPS.items():
         found[title] = _measured(teacher, asked(way, PROMPTS["abstracts5"], 3.0) | change)

@@ -27,6 +27,7 @@ from alloykit.generation.sampling import Sampling
 from alloykit.generation.steering import Steering
 from alloykit.generation.writer import Writer, log_probabilities
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.protocol import Reading
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def teacher(folder: Path) -> HuggingFaceTeacher:
-    return HuggingFaceTeacher.load(
-        read_teacher_info(HuggingFaceSpec(model=str(folder / "teacher")), "teacher"), max_length=32
-    )
+    return read_teacher_info(HuggingFaceSpec(model=str(folder / "teacher")), "teacher").load(Reading(max_length=32))
 
 
 def options(folder: Path, **more: Any) -> GenerationOptions:

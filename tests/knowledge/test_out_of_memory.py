@@ -20,7 +20,8 @@ from alloykit.models.forward import Budget
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.teachers import forward as compute
 from alloykit.teachers.forward import plain_pass
-from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
+from alloykit.teachers.hugging_face import HuggingFaceInfo
+from alloykit.teachers.protocol import Reading
 
 
 class Small:
@@ -41,7 +42,7 @@ class Small:
 def test_smaller_batches_give_the_same_answers(
     billing: HuggingFaceInfo, models: dict[str, Path], error: type[Exception], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    teacher = HuggingFaceTeacher.load(billing, max_length=32)
+    teacher = billing.load(Reading(max_length=32))
     teacher.model = small = Small(teacher.model, 60, error)  # type: ignore[assignment]
     budget, seen = Budget(1000), []
     logits = plain_pass(teacher, teacher.encode(SENTENCES), budget, seen.append)
@@ -56,7 +57,7 @@ def test_smaller_batches_give_the_same_answers(
 
 
 def test_a_batch_that_fills_the_budget_to_the_last_token_is_cut(billing: HuggingFaceInfo) -> None:
-    teacher = HuggingFaceTeacher.load(billing, max_length=32)
+    teacher = billing.load(Reading(max_length=32))
     encodings = teacher.encode(["refund the card"] * 8)
     length = len(encodings[0]["input_ids"])
     teacher.model = small = Small(teacher.model, 4 * length)  # type: ignore[assignment]
@@ -65,14 +66,14 @@ def test_a_batch_that_fills_the_budget_to_the_last_token_is_cut(billing: Hugging
 
 
 def test_one_text_too_long_is_an_error(billing: HuggingFaceInfo) -> None:
-    teacher = HuggingFaceTeacher.load(billing, max_length=32)
+    teacher = billing.load(Reading(max_length=32))
     teacher.model = Small(teacher.model, 3)  # type: ignore[assignment]
     with pytest.raises(AlloyError, match=r"memory for one text of \d+ tokens in teacher 'billing'.*max_length"):
         plain_pass(teacher, teacher.encode(["refund the card"]), Budget(1000), lambda n: None)
 
 
 def test_other_errors_are_not_a_lack_of_memory(billing: HuggingFaceInfo) -> None:
-    teacher = HuggingFaceTeacher.load(billing, max_length=32)
+    teacher = billing.load(Reading(max_length=32))
 
     def broken(**batch: Any) -> Any:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")

@@ -16,7 +16,8 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.models.tokens import pad
-from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
+from alloykit.teachers.hugging_face import HuggingFaceInfo
+from alloykit.teachers.protocol import Reading
 
 LAYERS = {"billing": (1, 3), "delivery": (2,)}
 
@@ -83,7 +84,7 @@ def test_token_states_of_the_same_tokenizer_are_the_models_own(
     billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:
     store = swept(tmp_path, [billing])
-    teacher = HuggingFaceTeacher.load(billing, max_length=32)
+    teacher = billing.load(Reading(max_length=32))
     live = OnlineSource(
         read(store, ["billing"]),
         ["billing"],
@@ -112,8 +113,8 @@ def test_a_teacher_that_pads_on_the_left_meets_a_student_that_pads_on_the_right(
     billing: HuggingFaceInfo, tmp_path: Path
 ) -> None:
     store = swept(tmp_path, [billing])
-    teacher = HuggingFaceTeacher.load(billing, max_length=32)
-    student = HuggingFaceTeacher.load(billing, max_length=32).tokenizer
+    teacher = billing.load(Reading(max_length=32))
+    student = billing.load(Reading(max_length=32)).tokenizer
     teacher.tokenizer.padding_side = "left"
     live = OnlineSource(
         read(store, ["billing"]), ["billing"], {"billing": teacher}, {"billing": (2,)}, table(SENTENCES), student, 32
@@ -135,7 +136,7 @@ def test_a_teacher_that_pads_on_the_left_meets_a_student_that_pads_on_the_right(
 def test_token_states_of_another_tokenizer_are_means_over_what_overlaps(tmp_path: Path) -> None:
     """The student's tokenizer knows whole words; the teacher's splits one of them."""
     folder = tiny.classifier(tmp_path / "t", ["a", "b"])
-    teacher = HuggingFaceTeacher.load(info(folder), max_length=32)
+    teacher = info(folder).load(Reading(max_length=32))
     store = swept(tmp_path / "k", [info(folder)], ["the card"])
     from tokenizers import pre_tokenizers
 

@@ -16,7 +16,7 @@ from alloykit.data import load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.teachers import hugging_face
-from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
+from alloykit.teachers.hugging_face import HuggingFaceInfo
 from alloykit.teachers.model_fingerprints import model_fingerprints
 
 MORE = tiny.texts(25, seed=5)
@@ -34,10 +34,8 @@ def test_a_finished_sweep_does_not_load_the_teacher_again(
 ) -> None:
     """Its folder's files say that it is the same; a teacher of other files is loaded, and refused."""
     swept(tmp_path / "k", [billing])
-    loaded, load = [], HuggingFaceTeacher.load.__func__
-    monkeypatch.setattr(
-        HuggingFaceTeacher, "load", classmethod(lambda cls, i, **k: loaded.append(i.name) or load(cls, i, **k))
-    )
+    loaded, load = list[str](), HuggingFaceInfo.load
+    monkeypatch.setattr(HuggingFaceInfo, "load", lambda i, reading: loaded.append(i.name) or load(i, reading))
     swept(tmp_path / "k", [billing])
     assert loaded == []
     swept(tmp_path / "k", [billing], MORE)

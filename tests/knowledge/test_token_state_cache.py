@@ -16,7 +16,8 @@ from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.models.attention import use_eager_attention
 from alloykit.models.tokens import pad
 from alloykit.outputs import TeacherRows
-from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
+from alloykit.teachers.hugging_face import HuggingFaceInfo
+from alloykit.teachers.protocol import Reading
 
 Make = Callable[..., tuple[OnlineSource, list[int]]]
 
@@ -27,7 +28,7 @@ def make(billing: HuggingFaceInfo, tmp_path: Path) -> Make:
     store = swept(tmp_path, [billing])
 
     def made(student: Any = None) -> tuple[OnlineSource, list[int]]:
-        teacher, passes = HuggingFaceTeacher.load(billing, max_length=32), list[int]()
+        teacher, passes = billing.load(Reading(max_length=32)), list[int]()
         use_eager_attention(teacher.model)
         teacher.model.register_forward_pre_hook(
             lambda _, args, inputs: passes.append(len(inputs["input_ids"])), with_kwargs=True
@@ -71,7 +72,7 @@ def other_words() -> Any:
 def test_a_text_is_read_once(make: Make, billing: HuggingFaceInfo, student: str) -> None:
     tokenizer: Any = None
     if student == "left":
-        tokenizer = HuggingFaceTeacher.load(billing, max_length=32).tokenizer
+        tokenizer = billing.load(Reading(max_length=32)).tokenizer
         tokenizer.padding_side = "left"
     if student == "other":
         tokenizer = other_words()

@@ -13,7 +13,8 @@ from torch.utils.data import DataLoader
 
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.models.tokens import usable_length
-from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
+from alloykit.teachers.hugging_face import HuggingFaceInfo
+from alloykit.teachers.protocol import Reading
 from alloykit.training.co_finetuning import CoFinetuningCollator
 from alloykit.training.dataset import tokenize
 
@@ -26,7 +27,7 @@ def test_workers_read_what_this_process_reads(
     store = swept(tmp_path, [billing, delivery])
     source = StoredKnowledge(store, ["billing", "delivery"], ids(SENTENCES), passes=4)
     source.rows([0])  # the file is written here, once, and sent by its path
-    texts, teacher = table(SENTENCES), HuggingFaceTeacher.load(billing, max_length=32)
+    texts, teacher = table(SENTENCES), billing.load(Reading(max_length=32))
     length = usable_length(teacher.model, teacher.tokenizer, 32)
     tokens = tokenize(texts, teacher.tokenizer, length)
     collator = CoFinetuningCollator([teacher.tokenizer] * 2, [length] * 2, texts, source)  # the second reads the texts

@@ -18,7 +18,8 @@ from alloykit.methods.as_dfd.options import AsDfdOptions
 from alloykit.methods.protocol import Context, LossInputs, ModelShape, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
-from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
+from alloykit.teachers.protocol import Reading
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
 
@@ -43,8 +44,7 @@ def drawn(folder: Path) -> Any:
 
 def made(folder: Path, names: tuple[str, str] = ("one", "two"), **options: Any) -> Any:
     teachers = [
-        HuggingFaceTeacher.load(read_teacher_info(HuggingFaceSpec(model=str(folder / n)), n), max_length=32)
-        for n in names
+        read_teacher_info(HuggingFaceSpec(model=str(folder / n)), n).load(Reading(max_length=32)) for n in names
     ]
     space = LabelSpace.union(GROUPS)
     student, _ = build_student(StudentSpec(model=str(folder / "encoder"), layers=2), space)

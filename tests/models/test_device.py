@@ -14,7 +14,8 @@ from alloykit.models import device
 from alloykit.models.device import pick_device
 from alloykit.recipe.models import Recipe, parse
 from alloykit.serving.predictor import Predictor
-from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
+from alloykit.teachers.protocol import Reading
 
 
 def have(monkeypatch: pytest.MonkeyPatch, *there: str) -> None:
@@ -60,7 +61,7 @@ def test_predictor_and_teacher_go_there(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(torch.nn.Module, "to", to)
     Predictor.load(folder)
     assert sent == ["mps"]
-    HuggingFaceTeacher.load(read_teacher_info(HuggingFaceSpec(model=str(folder)), "m"))
+    read_teacher_info(HuggingFaceSpec(model=str(folder)), "m").load(Reading())
     assert sent == ["mps", "mps"]
     Predictor.load(folder, device="cpu")
     assert sent == ["mps", "mps"]

@@ -9,8 +9,9 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import dropout_active, dropout_rates, set_dropout_rate
-from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
 from alloykit.teachers.mc_dropout import StockDropout, check_varies
+from alloykit.teachers.protocol import Reading
 
 # The setting that drops attention probabilities. XLNet has one setting for everything.
 ATTENTION = {
@@ -159,14 +160,14 @@ def test_the_rate_reaches_every_dropout_and_nothing_else(folders, architecture):
 def test_a_teacher_is_loaded_with_the_rate_and_stays_in_eval_mode(folders, architecture):
     """ModernBERT's rates default to 0 and its dropouts to identities: the rate must be set before construction."""
     info = read_teacher_info(HuggingFaceSpec(model=str(folders[architecture])), "t")
-    teacher = HuggingFaceTeacher.load(info, dropout=0.25)
+    teacher = info.load(Reading(dropout=0.25))
     assert not teacher.model.training
     assert not any(p.requires_grad for p in teacher.model.parameters())
     assert {m.p for m in teacher.model.modules() if isinstance(m, nn.Dropout)} == {0.25}
     batch = teacher.batch(teacher.encode(tiny.texts(3)))
     before = plain(teacher.model, batch)
     check_varies(before, sample(teacher.model, batch), "t")
-    unchanged = HuggingFaceTeacher.load(info)
+    unchanged = info.load(Reading())
     torch.testing.assert_close(plain(unchanged.model, batch), before)
     default = AutoConfig.from_pretrained(folders[architecture])
     assert getattr(unchanged.model.config, ATTENTION[architecture]) == getattr(default, ATTENTION[architecture])

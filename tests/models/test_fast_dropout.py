@@ -17,13 +17,14 @@ from alloykit.models import fast_dropout
 from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
 from alloykit.teachers.mc_dropout import ByteDropout, StockDropout, choose_sampler
+from alloykit.teachers.protocol import Reading
 
 PASSES = 128
 
 
 def loaded(folder: Path, architecture: str) -> tuple[HuggingFaceTeacher, dict[str, Tensor]]:
     tiny.classifier(folder, ["a", "b", "c"], architecture, seed=1, logit_scale=1.0)
-    teacher = HuggingFaceTeacher.load(read_teacher_info(HuggingFaceSpec(model=str(folder)), "t"), dropout=0.1)
+    teacher = read_teacher_info(HuggingFaceSpec(model=str(folder)), "t").load(Reading(dropout=0.1))
     return teacher, teacher.batch(teacher.encode(tiny.texts(4, seed=5)))
 
 
@@ -163,7 +164,7 @@ def test_another_kind_of_dropout_falls_back_to_stock_and_says_so(
     assert choose_sampler(teacher).name == "stock"
     assert "speed of stock dropout" in capsys.readouterr().err
     # Where nothing is dropped at all the masks do not act either, and the check of the variance says what is wrong.
-    still = HuggingFaceTeacher.load(teacher.info, dropout=0.0)
+    still = teacher.info.load(Reading(dropout=0.0))
     assert not covers_all_dropout(still.model, batch)
 
 

@@ -15,7 +15,8 @@ from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.writer import Writer
 from alloykit.models.loading import load_classifier, load_language_model
 from alloykit.models.location import model_identity
-from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
+from alloykit.teachers.protocol import Reading
 
 gguf = pytest.importorskip("gguf")
 WIDTH, HEADS, INNER, LAYERS = 32, 4, 64, 2
@@ -97,7 +98,7 @@ def test_it_writes_and_starts_as_documents_do(folder: tuple[Path, dict[str, Any]
     values = {"language_model": str(folder[0]), "candidates": 6, "top_k": 4, "max_tokens": 6, "min_tokens": 3}
     writer = Writer(GenerationOptions.model_validate(values | {"precision": "bfloat16"}), "cpu")
     assert (writer.start, writer.stops) == (0, [0, 2])
-    teacher = HuggingFaceTeacher.load(info, max_length=16)
+    teacher = info.load(Reading(max_length=16))
     texts = writer.write(teacher, "refund", 3, seed=0)
     assert texts == writer.write(teacher, "refund", 3, seed=0)
     assert any(t.text for t in texts)

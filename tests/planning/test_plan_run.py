@@ -39,7 +39,7 @@ def test_plan_without_a_probe_loads_no_weights(
     recipe: dict[str, object], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "alloykit.teachers.hugging_face.HuggingFaceTeacher.load", lambda *_, **__: pytest.fail("weights were loaded")
+        "alloykit.teachers.hugging_face.load_classifier", lambda *_, **__: pytest.fail("weights were loaded")
     )
     monkeypatch.setattr("alloykit.planning.probe.build_student", lambda *_, **__: pytest.fail("weights were loaded"))
     result = call("plan", write_recipe(tmp_path, recipe), "--no-probe")

@@ -19,8 +19,9 @@ from alloykit.models import compute_format as numbers
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.prepare import prepare
-from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec, read_teacher_info
 from alloykit.teachers.mc_dropout import choose_sampler
+from alloykit.teachers.protocol import Reading
 from alloykit.training.steps import StepProbe
 from alloykit.training.training_options import TrainingOptions
 
@@ -33,7 +34,7 @@ def info(tmp_path_factory: pytest.TempPathFactory) -> HuggingFaceInfo:
 
 
 def logits(info: HuggingFaceInfo, chosen: ComputeFormat) -> torch.Tensor:
-    teacher = HuggingFaceTeacher.load(info, compute_format=chosen)
+    teacher = info.load(Reading(compute_format=chosen))
     with torch.inference_mode():
         return teacher.model(**teacher.batch(teacher.encode(tiny.texts(30)))).logits.float()
 
@@ -47,7 +48,7 @@ def test_answers_are_close_but_not_equal(info: HuggingFaceInfo, chosen: ComputeF
 
 
 def test_int8_replaces_every_linear_layer(info: HuggingFaceInfo) -> None:
-    model = HuggingFaceTeacher.load(info, compute_format=ComputeFormat(int8=True)).model
+    model = info.load(Reading(compute_format=ComputeFormat(int8=True))).model
     linear = [m for m in model.modules() if type(m) is torch.nn.Linear]
     assert linear == []
     assert any(
@@ -57,7 +58,7 @@ def test_int8_replaces_every_linear_layer(info: HuggingFaceInfo) -> None:
 
 def test_the_fingerprint_is_that_of_the_weights_as_they_were_loaded(info: HuggingFaceInfo) -> None:
     prints = [
-        HuggingFaceTeacher.load(info, compute_format=n).fingerprint
+        info.load(Reading(compute_format=n)).fingerprint
         for n in (ComputeFormat(), ComputeFormat(int8=True), ComputeFormat("bfloat16"))
     ]
     assert prints[0] == prints[1] == prints[2]
@@ -87,11 +88,8 @@ def test_compile_goes_through_torch_compile(info: HuggingFaceInfo, monkeypatch: 
     monkeypatch.setattr(numbers.torch, "compile", compiled)
     assert torch.equal(logits(info, ComputeFormat(compile=True)), logits(info, ComputeFormat()))
     assert asked == [{"dynamic": True}]
-    assert (
-        choose_sampler(HuggingFaceTeacher.load(info, dropout=0.1, compute_format=ComputeFormat(compile=True))).name
-        == "stock"
-    )
-    assert choose_sampler(HuggingFaceTeacher.load(info, dropout=0.1)).name == "bytes"
+    assert choose_sampler(info.load(Reading(dropout=0.1, compute_format=ComputeFormat(compile=True)))).name == "stock"
+    assert choose_sampler(info.load(Reading(dropout=0.1))).name == "bytes"
 
 
 def recipe(info: HuggingFaceInfo, tmp_path: Path, **inference: Any) -> Recipe:
@@ -141,12 +139,12 @@ def test_the_student_learns_in_the_same_numbers(
     info: HuggingFaceInfo, monkeypatch: pytest.MonkeyPatch, wanted: str, expected: bool
 ) -> None:
     machine(monkeypatch, avx512=True)
-    model = HuggingFaceTeacher.load(info).model.requires_grad_(True)
+    model = info.load(Reading()).model.requires_grad_(True)
     seen: list[torch.dtype] = []
     options = TrainingOptions(precision=wanted)
-    probe = StepProbe(model, HuggingFaceTeacher.load(info).tokenizer, options, Needs(), "cpu")
+    probe = StepProbe(model, info.load(Reading()).tokenizer, options, Needs(), "cpu")
     model.classifier.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
-    probe.step(HuggingFaceTeacher.load(info).encode(tiny.texts(4)))
+    probe.step(info.load(Reading()).encode(tiny.texts(4)))
     assert seen == [torch.bfloat16 if expected else torch.float32]
     assert {p.dtype for p in model.parameters()} == {torch.float32}
 

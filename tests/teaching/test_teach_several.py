@@ -17,7 +17,8 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.outputs import Rows
 from alloykit.recipe.models import TogetherRecipe, parse
-from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
+from alloykit.teachers.protocol import Reading
 from alloykit.teaching.teach_recipes import teach_together_recipe
 from alloykit.training.co_finetuning import CoFinetuning
 from alloykit.training.student import build_student
@@ -42,10 +43,7 @@ def test_co_finetuned_teachers_share_a_head_and_load_again(models: dict[str, Pat
     folders = teach_together_recipe(together(models, tmp_path))
     assert [f.name for f in folders] == ["wide", "narrow"]
     assert " teacher narrow: " in (tmp_path / "together" / "run.log").read_text()
-    loaded = [
-        HuggingFaceTeacher.load(read_teacher_info(HuggingFaceSpec(model=str(f)), f.name), max_length=32)
-        for f in folders
-    ]
+    loaded = [read_teacher_info(HuggingFaceSpec(model=str(f)), f.name).load(Reading(max_length=32)) for f in folders]
     heads = [t.model.head.state_dict() for t in loaded]
     assert all(torch.equal(heads[0][key], heads[1][key]) for key in heads[0])
     assert isinstance(loaded[0].model.to_shared, torch.nn.Identity)
@@ -76,9 +74,11 @@ def test_a_student_made_of_a_co_finetuned_teacher_is_a_plain_classifier(
     assert not report["unexpected_keys"]
     assert model.config.architectures == ["BertForSequenceClassification"]
     assert run.predict(["late parcel"])[0]["label"] in LABELS
-    learnt = HuggingFaceTeacher.load(
+    learnt = (
         read_teacher_info(HuggingFaceSpec(model=str(wide)), "wide")
-    ).model.encoder.embeddings.word_embeddings.weight
+        .load(Reading())
+        .model.encoder.embeddings.word_embeddings.weight
+    )
     student, _ = build_student(StudentSpec(model=str(wide), layers=1), LabelSpace.union([LABELS]))
     assert torch.equal(student.base_model.embeddings.word_embeddings.weight, learnt)
 
@@ -144,4 +144,4 @@ def test_a_damaged_head_is_refused(models: dict[str, Path], tmp_path: Path) -> N
     folder = teach_together_recipe(together(models, tmp_path))[0]
     (folder / "head.safetensors").unlink()
     with pytest.raises(AlloyError, match=r"pooled head head\.safetensors"):
-        HuggingFaceTeacher.load(read_teacher_info(HuggingFaceSpec(model=str(folder)), "t"))
+        read_teacher_info(HuggingFaceSpec(model=str(folder)), "t").load(Reading())

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.methods.inputs import Gives
-from alloykit.models.compute_format import ComputeFormat, in_compute_format
+from alloykit.models.compute_format import in_compute_format
 from alloykit.models.device import pick_device
 from alloykit.models.dropout import dropout_rates
 from alloykit.models.forward import Advance, Budget
@@ -104,16 +103,7 @@ class HuggingFaceInfo(TeacherInfo):
         return load_tokenizer(self.model_spec)
 
     def load(self, reading: Reading) -> HuggingFaceTeacher:
-        return HuggingFaceTeacher.load(
-            self,
-            max_length=reading.max_length,
-            dropout=reading.dropout,
-            device=reading.device,
-            compute_format=reading.compute_format,
-            tokens_per_batch=reading.tokens_per_batch,
-            sampler=reading.sampler,
-            long_texts=reading.long_texts,
-        )
+        return HuggingFaceTeacher(self, reading)
 
 
 def read_teacher_info(spec: HuggingFaceSpec, name: str) -> HuggingFaceInfo:
@@ -127,58 +117,23 @@ class HuggingFaceTeacher(Answerer):
 
     info: HuggingFaceInfo
 
-    def __init__(
-        self,
-        info: HuggingFaceInfo,
-        model: Any,
-        tokenizer: Any,
-        max_length: int,
-        compute_format: ComputeFormat | None = None,
-        tokens_per_batch: int = 4096,
-        sampler: Sampler | None = None,
-        long_texts: LongTexts | None = None,
-    ) -> None:
-        self.info, self.tokenizer = info, tokenizer
-        self.compute_format = (compute_format or ComputeFormat()).of(info.config)
-        wanted, self.long_texts = info.reads(max_length, long_texts)
-        self.max_length = usable_length(model, tokenizer, wanted)
-        self.device: torch.device = model.device
-        self.fingerprint = model_fingerprints(model, info.config, tokenizer)
+    def __init__(self, info: HuggingFaceInfo, reading: Reading) -> None:
+        """Load the weights (safetensors only) and the tokenizer. AlloyError."""
+        model, self.tokenizer = load_classifier(info.model_spec, dropout=reading.dropout)
+        model = model.requires_grad_(False).to(pick_device(reading.device))
+        self.info, self.device = info, model.device
+        self.compute_format = reading.compute_format.of(info.config)
+        wanted, self.long_texts = info.reads(reading.max_length, reading.long_texts)
+        self.max_length = usable_length(model, self.tokenizer, wanted)
+        self.fingerprint = model_fingerprints(model, info.config, self.tokenizer)
         if self.long_texts != "head":  # without the key in the other case, so that older stores stay valid
             self.fingerprint["long_texts"] = self.long_texts
-        self.one_length = padding_changes_answers(model, tokenizer)
+        self.one_length = padding_changes_answers(model, self.tokenizer)
         if self.one_length:
             log_line(f"teacher {info.name}: padding changes its answers, so it reads texts of the same length together")
         self.model = in_compute_format(model, self.compute_format)
         self.lean = nullcontext() if self.compute_format.compile else LeanLastLayer(self.model)
-        self.budget, self._sampler = Budget(tokens_per_batch), sampler
-
-    @classmethod
-    def load(
-        cls,
-        info: HuggingFaceInfo,
-        *,
-        max_length: int = 128,
-        dropout: float | None = None,
-        device: str = "auto",
-        compute_format: ComputeFormat | None = None,
-        tokens_per_batch: int = 4096,
-        sampler: Sampler | None = None,
-        long_texts: LongTexts | None = None,
-    ) -> HuggingFaceTeacher:
-        """Load the weights (safetensors only) and the tokenizer. `dropout` sets every dropout rate before the model is built."""
-        model, tokenizer = load_classifier(info.model_spec, dropout=dropout)
-        model.requires_grad_(False)
-        return cls(
-            info,
-            model.to(pick_device(device)),
-            tokenizer,
-            max_length,
-            compute_format,
-            tokens_per_batch,
-            sampler,
-            long_texts,
-        )
+        self.budget, self._sampler = Budget(reading.tokens_per_batch), reading.sampler
 
     @property
     def made_of(self) -> dict[str, Any]:
