@@ -23,6 +23,7 @@ from alloykit.data import load_texts
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.teachers.protocol import Reading
 from alloykit.teachers.service import ServiceSpec
 
 
@@ -191,6 +192,6 @@ def test_ids_of_texts_are_salted_in_the_journal(tmp_path: Path) -> None:
     with local_service(tei) as asked:
         info = ServiceSpec(url=asked.url, **TEI).describe("service")
         for salt in ("", "pepper", "pepper"):
-            answered(info.load(SweepOptions(salt=salt).reading(folder=str(tmp_path))), ["a", "b"])
+            answered(info.load(Reading(salt=salt, folder=str(tmp_path))), ["a", "b"])
         assert len(asked.bodies) == 2
-    assert "pepper" not in repr(SweepOptions(salt="pepper").reading())
+    assert "pepper" not in repr(Reading(salt="pepper"))

@@ -15,7 +15,7 @@ from alloykit.errors import AlloyError
 from alloykit.finished_runs.finished_run import fitted_state, refuse_changed_teachers, refuse_code, refuse_services
 from alloykit.knowledge.online.encoder_states import TextEncoder, WithTextStates
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.sweep.sweep import load_teacher, sweep
+from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.requirements import supervised
 from alloykit.outputs import Source
 from alloykit.run_folder.file_names import CACHE, RECIPE
@@ -81,7 +81,7 @@ class TextExplainer:
         self.loaded = None
         if teachers:
             options = self.prepared.sweep_options()
-            self.loaded = {info.name: load_teacher(info, options) for info in self.prepared.infos}
+            self.loaded = {info.name: info.load(options) for info in self.prepared.infos}
 
     @property
     def method(self) -> str:

@@ -44,7 +44,7 @@ class ProbeResult:
 def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
     """Time one teacher's plain pass and one Monte-Carlo pass. Loads its weights, writes nothing. AlloyError as in a sweep."""
     options, shown = prepared.sweep_options(), _sample_texts(prepared)
-    teacher: Any = info.load(options.reading())
+    teacher: Any = info.load(options)
     if not info.gives.model:
         return _probe_answers(teacher, shown)
     encodings = teacher.encode(shown["text"], shown.get("text_pair"))

@@ -46,21 +46,11 @@ def online_source(
 
 def load_teachers(prepared: Prepared) -> dict[str, Any]:
     """The teachers whose token states the method compares, by name."""
-    options, method = prepared.sweep_options(), prepared.method
+    method = prepared.method
     asked = zip(prepared.infos, method.teacher_layers(prepared.context), strict=True)
     infos = [info for info, layers in asked if layers]
     log_line(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
-    found: dict[str, Any] = {
-        info.name: info.load(
-            Reading(
-                max_length=options.max_length,
-                long_texts=options.long_texts,
-                device=options.device,
-                compute_format=options.compute_format,
-            )
-        )
-        for info in infos
-    }
+    found: dict[str, Any] = {info.name: info.load(prepared.sweep_options()) for info in infos}
     for teacher in found.values() if method.needs.attention_scores else ():
         use_eager_attention(teacher.model)
     return found

@@ -6,6 +6,7 @@ import gc
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
@@ -79,13 +80,6 @@ def sweep(
     return speed
 
 
-def load_teacher(
-    info: TeacherInfo, options: SweepOptions, *, folder: str | None = None, sampler: Sampler | None = None
-) -> Answerer:
-    """The teacher as a sweep with these options needs it. folder: where it may keep files of its own. AlloyError."""
-    return info.load(options.reading(folder=folder, sampler=sampler))
-
-
 def open_teacher(
     store: Store,
     info: TeacherInfo,
@@ -99,7 +93,7 @@ def open_teacher(
 
     loaded: the teacher, if it is in memory already. probe: ask the probe texts of a teacher without a hash.
     """
-    teacher = loaded or load_teacher(info, options, folder=store.folder_of(info.name), sampler=sampler)
+    teacher = loaded or info.load(replace(options, folder=store.folder_of(info.name), sampler=sampler))
     _identify(store, teacher, options)
     if loaded is not None:
         return teacher
