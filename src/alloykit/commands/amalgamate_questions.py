@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from alloykit.blocks import Device
 from alloykit.data import TextsOptions
 from alloykit.finished_runs.run import Run
 from alloykit.recipe.typed import TextsDict
 from alloykit.stages.from_arguments import (
-    Device,
     Engine,
     Inference,
     Questions,

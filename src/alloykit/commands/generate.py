@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from alloykit.blocks import Device
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.recipe.models import GenerateRecipe
 from alloykit.recipe.typed import GenerationDict
-from alloykit.stages.from_arguments import Device, Engine, Labels, Teachers, from_python
+from alloykit.stages.from_arguments import Engine, Labels, Teachers, from_python
 from alloykit.stages.generated_texts import generate_recipe
 from alloykit.teachers.trust import python_trusted
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from alloykit.blocks import Device
 from alloykit.methods.defaults import AMALGAMATION
 from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import Recipe
 from alloykit.stages.from_arguments import (
-    Device,
     Engine,
     Generation,
     Inference,

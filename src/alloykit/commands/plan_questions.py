@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from alloykit.blocks import Device
 from alloykit.data import TextsOptions
 from alloykit.planning.plan_run import plan_several
 from alloykit.recipe.typed import TextsDict
 from alloykit.stages.from_arguments import (
-    Device,
     Engine,
     Inference,
     Questions,

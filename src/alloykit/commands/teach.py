@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from alloykit.blocks import Device
 from alloykit.recipe.models import TeachRecipe
-from alloykit.stages.from_arguments import Device, Student, TextsLike, Training, from_python
+from alloykit.stages.from_arguments import Student, TextsLike, Training, from_python
 from alloykit.teaching.teach_recipes import teach_recipe
 
 

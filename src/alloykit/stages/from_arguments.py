@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from alloykit.blocks import Block, Device
+from alloykit.blocks import Block
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
@@ -62,21 +62,6 @@ Engine: TypeAlias = str | EngineOptions | EngineDict | None
 """local or ray, or the recipe's `engine:` block."""
 Report: TypeAlias = ReportOptions | ReportDict | None
 
-__all__ = [
-    "Device",
-    "Engine",
-    "Generation",
-    "Inference",
-    "Labels",
-    "MethodLike",
-    "Questions",
-    "Report",
-    "Student",
-    "Teachers",
-    "TextsLike",
-    "Training",
-]
-
 
 def questions_from_python(
     *,
@@ -108,7 +93,7 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
             for name, asked in _questions(arguments["questions"]).items()
         }
     if "models" in arguments:
-        values["models"] = _models("a list of models", arguments["models"])
+        values["models"] = [_model(one) for one in _listed("a list of models", arguments["models"])]
     for key in ("student", "model"):
         if key in values:
             values[key] = _model(_saved(values[key], arguments["output"]))
@@ -158,19 +143,17 @@ def _questions(given: Any) -> Mapping[str, Mapping[str, Any]]:
 
 def teacher_entries(given: Any) -> list[Any]:
     """The entries of `teachers:`; those of teachers in memory hold their fingerprints. AlloyError for anything that is no teacher."""
-    if isinstance(given, (str, Path, Mapping, Block)) or not isinstance(given, Sequence):
-        raise _no_model("a list of teachers", given)
     entries = []
-    for one in given:
+    for one in _listed("a list of teachers", given):
         held = held_teacher(one)
         entries.append(str(one) if isinstance(one, Path) else one if held is None else held.spec)
     return entries
 
 
-def _models(expected: str, given: Any) -> list[Any]:
+def _listed(expected: str, given: Any) -> Sequence[Any]:
     if isinstance(given, (str, Path, Mapping, Block)) or not isinstance(given, Sequence):
         raise _no_model(expected, given)
-    return [_model(one) for one in given]
+    return given
 
 
 def _saved(given: Any, output: Any) -> Any:
