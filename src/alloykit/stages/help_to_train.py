@@ -35,9 +35,14 @@ def help_to_train(
     if mine.wait("training") != NOTHING:
         training_begins()
         with no_writing():
-            prepared = prepare_run(recipe, tables)
-            outputs = gather(prepared, run, cache)
-            fitted = fit(prepared, run, outputs)
-            train_student(prepared, run, outputs.pool, fitted.context, outputs.validation, outputs.labelled)
+            train_from_finished(recipe, tables, run, cache)
     mine.wait("end")
     return run
+
+
+def train_from_finished(recipe: Recipe, tables: Mapping[str, Texts], run: RunFolder, cache: str | Path | None) -> None:
+    """Read what the finished stages of a run have written, and train its student. AlloyError."""
+    prepared = prepare_run(recipe, tables)
+    outputs = gather(prepared, run, cache)
+    fitted = fit(prepared, run, outputs)
+    train_student(prepared, run, outputs.pool, fitted.context, outputs.validation, outputs.labelled)

@@ -14,10 +14,7 @@ from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
 from alloykit.run_folder.file_names import LOG, RECIPE
 from alloykit.run_folder.run_folder import RunFolder
-from alloykit.stages.fit import fit
-from alloykit.stages.knowledge import gather
-from alloykit.stages.prepare_run import prepare_run
-from alloykit.stages.train_student import train_student
+from alloykit.stages.help_to_train import train_from_finished
 from alloykit.teachers.trust import python_trusted
 
 NOTES = "ray-train"  # Ray Train's own files, removed afterwards
@@ -40,17 +37,10 @@ class _Training:
 
     def __call__(self) -> None:
         # The outputs are finished, so no engine has to compute any. The code of the recipe's functions was trusted when the command began.
-        recipe = self.recipe.model_copy(update={"engine": EngineOptions()})
-        with processes.joined(recipe.device), python_trusted(True):
-            if processes.is_first():
-                with logged_to(Path(recipe.output) / LOG, RECIPE):
-                    self._train(recipe)
-            else:
-                with no_writing():
-                    self._train(recipe)
-
-    def _train(self, recipe: Recipe) -> None:
-        prepared, run = prepare_run(recipe, {}), RunFolder(Path(recipe.output))
-        outputs = gather(prepared, run, self.cache)
-        fitted = fit(prepared, run, outputs)
-        train_student(prepared, run, outputs.pool, fitted.context, outputs.validation, outputs.labelled)
+        recipe, folder = self.recipe.model_copy(update={"engine": EngineOptions()}), Path(self.recipe.output)
+        with (
+            processes.joined(recipe.device),
+            python_trusted(True),
+            logged_to(folder / LOG, RECIPE) if processes.is_first() else no_writing(),
+        ):
+            train_from_finished(recipe, {}, RunFolder(folder), self.cache)
