@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -206,8 +207,9 @@ class StoredAnswers(Answerer):
         return Outputs(torch.from_numpy(found))
 
     def _read_by_text(self) -> None:
+        n = len(self.info.spec.of_text)
         for rows in self._blocks():
-            self._add([_key(*row[:n]) if _are_texts(row[:n]) else None for row, n in rows], rows)
+            self._add([_key(*row[:n]) if _are_texts(row[:n]) else None for row in rows], [row[n:] for row in rows])
 
     def _read_by_row(self, texts: Texts) -> None:
         columns = ["source_row", "text", *(["text_pair"] if texts.is_pair else [])]
@@ -230,24 +232,19 @@ class StoredAnswers(Answerer):
                 hint="Rows without an answer may be empty, but must be there, and there may be no others. Or join by text: `by: text`.",
             )
 
-    def _blocks(self) -> Iterator[list[tuple[Sequence[Any], int]]]:
-        spec, block = self.info.spec, list[tuple[Sequence[Any], int]]()
-        wanted = [*spec.of_text, *_value_columns(spec, self.info.labels)]
-        for row in answer_rows(self.info.files, wanted):
-            block.append((row, len(spec.of_text)))
-            if len(block) == BLOCK:
-                yield block
-                block = []
-        if block:
+    def _blocks(self) -> Iterator[list[Sequence[Any]]]:
+        wanted = [*self.info.spec.of_text, *_value_columns(self.info.spec, self.info.labels)]
+        rows = answer_rows(self.info.files, wanted)
+        while block := list(islice(rows, BLOCK)):
             yield block
 
-    def _add(self, keys: Sequence[bytes | None], rows: Sequence[tuple[Sequence[Any], int]]) -> None:
-        """Keep the answers of rows with a key; of equal texts the first counts."""
+    def _add(self, keys: Sequence[bytes | None], rows: Sequence[Sequence[Any]]) -> None:
+        """Keep the answers of rows with a key; of equal texts the first counts. rows: without the columns of the text."""
         labels, values = self.info.labels, list[list[float]]()
-        for key, (row, n) in zip(keys, rows, strict=True):
+        for key, row in zip(keys, rows, strict=True):
             if key is None or key in self.place:
                 continue
-            answer = self._counted(row[n:])
+            answer = self._counted(row)
             if not math.isnan(answer[0]):
                 self.place[key] = len(self.place)
                 values.append(answer)
