@@ -31,7 +31,7 @@ from alloykit.escape import to_json
 @command
 def suggest(
     run: Annotated[Path, typer.Argument(help="A finished run folder.", metavar="RUN")],
-    n: Annotated[int, typer.Option("--n", metavar="N", help="How many texts.")] = 100,
+    n: Annotated[int, typer.Option(metavar="N", help="How many texts.")] = 100,
     output: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file to write.")] = Path("to-label.csv"),
     cache: Cache = None,
     trust: Trust = False,
@@ -53,7 +53,6 @@ def update(
     add_teacher: Annotated[
         list[str] | None,
         typer.Option(
-            "--add-teacher",
             metavar="MODEL",
             help="A further teacher: a folder or a hub id. With several questions: QUESTION=MODEL. You can repeat it.",
         ),
@@ -61,7 +60,6 @@ def update(
     remove_teacher: Annotated[
         list[str] | None,
         typer.Option(
-            "--remove-teacher",
             metavar="NAME",
             help="A teacher to leave out. With several questions: QUESTION/NAME. You can repeat it.",
         ),
@@ -69,19 +67,17 @@ def update(
     replace_teacher: Annotated[
         list[str] | None,
         typer.Option(
-            "--replace-teacher",
             metavar="NAME=MODEL",
             help="A new model for a teacher. With several questions: QUESTION/NAME=MODEL. You can repeat it.",
         ),
     ] = None,
     add_texts: Annotated[
         list[str] | None,
-        typer.Option("--add-texts", metavar="FILE", help="Further texts, with the same columns. You can repeat it."),
+        typer.Option(metavar="FILE", help="Further texts, with the same columns. You can repeat it."),
     ] = None,
     labelled: Annotated[
         list[str] | None,
         typer.Option(
-            "--labelled",
             metavar="FILE",
             help="Labelled texts: CSV with the columns text and label, such as `suggest` writes. You can repeat it.",
         ),
@@ -128,7 +124,6 @@ def watch(
     fail_over: Annotated[
         float | None,
         typer.Option(
-            "--fail-over",
             metavar="X",
             help="End with 1 if a population stability index is above X, such as 0.25, and not by chance.",
         ),
@@ -159,12 +154,11 @@ def push(
         bool, typer.Option("--private", help="Create a private repository. If a public one exists, it is an error.")
     ] = False,
     branch: Annotated[
-        str | None, typer.Option("--branch", metavar="NAME", help="Push to this branch instead of the main one.")
+        str | None, typer.Option(metavar="NAME", help="Push to this branch instead of the main one.")
     ] = None,
     license: Annotated[
         str | None,
         typer.Option(
-            "--license",
             metavar="ID",
             help="The model's licence. Default: the licence in the teachers' cards, if all state the same one.",
         ),
@@ -172,7 +166,6 @@ def push(
     language: Annotated[
         list[str] | None,
         typer.Option(
-            "--language",
             metavar="CODE",
             help="A language of the texts, such as en. You can repeat it. Default: the languages in the teachers' cards, if every card states one.",
         ),
@@ -294,7 +287,6 @@ def export(
     min_agreement: Annotated[
         float,
         typer.Option(
-            "--min-agreement",
             metavar="SHARE",
             help="The least share of the texts on which the int8 and float16 graphs must give the student's label. Below it, nothing is exported.",
         ),

@@ -30,13 +30,11 @@ def processes_for(rows: int) -> int:
     return 1 if rows < FROM else min(MAX_PROCESSES, cores, int(threads) if threads.isdecimal() else cores)
 
 
-def read_in_pieces(
-    files: Sequence[Path], options: ColumnOptions, columns: Mapping[str, str], *, processes: int | None = None
-) -> PieceCollector | None:
+def read_in_pieces(files: Sequence[Path], options: ColumnOptions, columns: Mapping[str, str]) -> PieceCollector | None:
     """The rows of all files in order, as if each was read as a whole. None where that has to be done: few rows, a limit, files that have no pieces,
     and anything that went wrong, whose message it gives.
 
-    columns: role → column. processes: how many; by default `processes_for`.
+    columns: role → column.
     """
     if options.limit is not None:
         return None
@@ -47,7 +45,7 @@ def read_in_pieces(
         if len(pieces) < 2 or any(part is None for part in parts):
             return None
         found = PieceCollector(options, dict(columns), pieces)
-        count = min(processes or processes_for(rows), len(pieces)) if sys.executable else 1
+        count = min(processes_for(rows), len(pieces)) if sys.executable else 1
         for answer in _answers(pieces, options, columns, count) if count > 1 else _here(pieces, options, columns):
             found.add_piece(answer)
     except (AlloyError, OSError, ValueError, LookupError):
