@@ -24,14 +24,15 @@ def one_answer(
     `probabilities`. probabilities: [C], those of one text. digits: round to so many."""
     best, p = int(probabilities.argmax()), probabilities.tolist()
     if not multi_label and not all_probabilities:
-        return {"label": labels[best], "probability": _rounded(p[best], digits)}
-    every = {label: _rounded(q, digits) for label, q in zip(labels, p, strict=True)}
+        return {"label": labels[best], "probability": rounded(p[best], digits)}
+    every = {label: rounded(q, digits) for label, q in zip(labels, p, strict=True)}
     if multi_label:
         return {"labels": [label for label, q in every.items() if q >= GIVEN], "probabilities": every}
     return {"label": labels[best], "probability": every[labels[best]], "probabilities": every}
 
 
-def _rounded(value: float, digits: int | None) -> float:
+def rounded(value: float, digits: int | None) -> float:
+    """The number, or as many digits of it as are asked for."""
     return value if digits is None else round(value, digits)
 
 
@@ -55,14 +56,4 @@ def require_one_question(parts: Sequence[QuestionPart], what: str) -> None:
             expected=f"a student that answers one question, for {what}",
             got=f"one that answers {', '.join(part.name for part in parts)}",
             hint=f"Name the folder of one question in the run folder, such as RUN/questions/{parts[0].name}.",
-        )
-
-
-def require_single_label(multi_label: bool, what: str) -> None:
-    """AlloyError for a student whose labels do not exclude each other. what: what is asked of it."""
-    if multi_label:
-        raise AlloyError(
-            expected=f"a student whose labels exclude each other, for {what}",
-            got="a multi-label student",
-            hint="Use `alloykit predict` and `alloykit evaluate`, or transformers.",
         )

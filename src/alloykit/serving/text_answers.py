@@ -8,7 +8,7 @@ from typing import Any
 
 from alloykit.data.table import row_problem
 from alloykit.errors import AlloyError
-from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, require_single_label
+from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, rounded
 from alloykit.serving.text_classifier import TextClassifier
 
 
@@ -25,8 +25,12 @@ class AnswerKeys:
         for name in ("none_of_these", "estimated_accuracy"):
             if getattr(self, name):
                 require_one_question(classifier.questions, f"`{name}`")
-        if self.estimated_accuracy:
-            require_single_label(classifier.multi_label, "`estimated_accuracy`")
+        if self.estimated_accuracy and classifier.multi_label:
+            raise AlloyError(
+                expected="a student whose labels exclude each other, for `estimated_accuracy`",
+                got="a multi-label student",
+                hint="Use `alloykit predict` and `alloykit evaluate`, or transformers.",
+            )
         if self.estimated_accuracy and not classifier.estimated_accuracy:
             raise AlloyError(
                 expected="a student with an estimated accuracy",
@@ -72,16 +76,12 @@ def _usable_answers(
             continue
         answer = one_answer(classifier.labels, row, multi_label=classifier.multi_label, digits=digits)
         if predicted.none_of_these is not None:
-            share = float(predicted.none_of_these[n])
-            answer["none_of_these"] = share if digits is None else round(share, digits)
+            answer["none_of_these"] = rounded(float(predicted.none_of_these[n]), digits)
         if keys.estimated_accuracy:
-            share_of_label = classifier.estimated_accuracy.get(answer["label"])
-            answer["estimated_accuracy"] = (
-                share_of_label if share_of_label is None or digits is None else round(share_of_label, digits)
-            )
+            share = classifier.estimated_accuracy.get(answer["label"])
+            answer["estimated_accuracy"] = None if share is None else rounded(share, digits)
         if keys.all_probabilities:
-            p = row.tolist()
-            p = p if digits is None else [round(q, digits) for q in p]
+            p = [rounded(q, digits) for q in row.tolist()]
             answer["probabilities"] = dict(zip(classifier.labels, p, strict=True))
         found.append(answer)
     return found
