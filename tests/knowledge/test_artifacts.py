@@ -88,7 +88,7 @@ def test_a_record_of_an_earlier_version_has_the_defaults_of_later_settings(tmp_p
 
     def check(settings: Settings, **others: Any) -> None:
         made_of = settings.model_dump() | {"texts": "x"} | others
-        check_made(record, made_of, expected="a", hint="b", complete=lambda before: with_defaults_of(Settings, before))
+        check_made(record, made_of, expected="a", complete=lambda before: with_defaults_of(Settings, before))
 
     check(Settings(inner=Inner(rate=0.2)), validation=None)
     for settings, others, words in (

@@ -254,11 +254,6 @@ def _complete(record: dict[str, Any]) -> dict[str, Any]:
 
 def _check_made(folder: Path, made_of: dict[str, Any]) -> None:
     """AlloyError if the folder holds texts that were made with other settings."""
-    check_made(
-        folder / MADE_OF,
-        made_of,
-        complete=_complete,
-        expected=f"the settings that made the texts in {folder}",
-        hint="Choose another output or remove the folder.",
-    )
+    expected = f"the settings that made the texts in {folder}"
+    check_made(folder / MADE_OF, made_of, complete=_complete, expected=expected)
     record_made(folder / MADE_OF, made_of)

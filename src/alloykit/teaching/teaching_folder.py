@@ -56,13 +56,7 @@ def _texts(texts: Texts, validation: Texts | None) -> dict[str, Any]:
 
 
 def _check(folder: Path, made_of: dict[str, Any], complete: Complete | None = None) -> None:
-    check_made(
-        folder / MADE_OF,
-        made_of,
-        complete=complete,
-        expected=f"the recipe that made {folder}",
-        hint="Choose another output or remove the folder.",
-    )
+    check_made(folder / MADE_OF, made_of, complete=complete, expected=f"the recipe that made {folder}")
 
 
 def name_of(folder: Path) -> str:

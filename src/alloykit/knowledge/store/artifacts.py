@@ -78,10 +78,11 @@ def with_defaults_of(kind: type[BaseModel], record: Mapping[str, Any]) -> dict[s
         return dict(record)
 
 
-def check_made(record: Path, made_of: MadeOf, *, expected: str, hint: str, complete: Complete | None) -> None:
-    """AlloyError with the differences if the record has other inputs than `made_of`. complete: as in `what_differs`."""
-    if record.exists() and (lines := what_differs(record, made_of, complete)):
-        refuse(lines, expected=expected, hint=hint)
+def check_made(record: Path, made_of: MadeOf, *, expected: str, complete: Complete | None) -> None:
+    """AlloyError with the differences if the record of an output folder has other inputs than `made_of`. complete: as in `what_differs`."""
+    if record.exists():
+        lines = what_differs(record, made_of, complete)
+        refuse(lines, expected=expected, hint="Choose another output or remove the folder.")
 
 
 def refuse(lines: list[str], *, expected: str, hint: str) -> None:
