@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 Precision = Literal["float32", "bfloat16"]
 # MRA's sparse products, FNet's Fourier transform and X-MOD's adapters do not compute in bfloat16.
@@ -26,3 +27,10 @@ def native_bfloat16(device: str) -> bool:
         return True
     checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # torch has no public name for them
     return any(getattr(torch.cpu, check, bool)() for check in checks)
+
+
+def stored_states(states: Tensor) -> Tensor:
+    """Pooled states of texts as they are stored: float16, of the same shape. Larger values become the largest of float16: some architectures, such as
+    Gemma 3 and MobileBERT, have a few dimensions with states beyond it. NaN stays NaN."""
+    most = torch.finfo(torch.float16).max
+    return states.clamp(-most, most).to(torch.float16)

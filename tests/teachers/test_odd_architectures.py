@@ -272,3 +272,18 @@ def test_teachers_that_do_not_read_embeddings(case: tuple[str, str], folders: di
             teachers=[other, str(folders[name])], texts=tiny.texts(60), student={"model": other}, device="cpu",
             method="as_dfd", training={"epochs": 1, "max_length": 16}, output=str(tmp_path / "run"),
         )  # fmt: skip
+
+
+def test_states_beyond_float16_are_the_largest_of_it(folders: dict[str, Path], tmp_path: Path) -> None:
+    """As those of Gemma 3, whose layers add to them and normalise them only before they use them."""
+    folder = Path(shutil.copytree(folders["gpt2"], tmp_path / "large"))
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    model.transformer.wte.weight.data *= 1e9
+    model.save_pretrained(folder)
+    teacher = loaded(folder)
+    found = teacher.answer(teacher.prepare(TEXTS), lambda n: None, layers=(0, 1))
+    reading = EncoderReading(ModelSpec(model=str(folder)), "mean", 32, 4096, "cpu")
+    of_encoder = torch.cat(list(TextEncoder(reading).states(load_texts(TEXTS))))
+    assert found.pooled is not None
+    assert found.pooled.abs().max() == torch.finfo(torch.float16).max
+    assert bool(of_encoder.isfinite().all())

@@ -13,6 +13,7 @@ from alloykit.losses.hidden import masked_mean
 from alloykit.models.forward import Advance, Budget, RunBatch, forward_texts
 from alloykit.models.long_texts import Chunks
 from alloykit.models.token_states import layers_of
+from alloykit.precision import stored_states
 from alloykit.teachers.mc_dropout import Sampler
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def plain_and_pooled(
     if isinstance(encodings, Chunks):
         logits = encodings.mean_logits(found[:, :classes], multi_label=teacher.info.gives.multi_label)
         found = torch.cat([logits, encodings.mean(found[:, classes:])], -1)
-    states = found[:, classes:].to(torch.float16).reshape(len(found), len(layers), width).transpose(0, 1)
+    states = stored_states(found[:, classes:]).reshape(len(found), len(layers), width).transpose(0, 1)
     return found[:, :classes].clone(), states.contiguous()
 
 

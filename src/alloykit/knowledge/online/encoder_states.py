@@ -22,7 +22,7 @@ from alloykit.models.padding import padding_changes_answers
 from alloykit.models.token_states import encoder_shape
 from alloykit.models.tokens import encode, usable_length
 from alloykit.outputs import Rows, Source
-from alloykit.precision import Precision
+from alloykit.precision import Precision, stored_states
 from alloykit.progress import bar
 
 Pooling = Literal["cls", "mean"]
@@ -94,7 +94,7 @@ class TextEncoder:
                     encodings, encoder, self.tokenizer, device=encoder.device, width=encoder.config.hidden_size,
                     budget=budget, name=f"'{name}'", one_length=self.one_length, advance=advance,
                 )  # fmt: skip
-                yield states[0].to(torch.float16)
+                yield stored_states(states[0])
 
 
 def _pooled(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
