@@ -11,6 +11,7 @@ import pytest
 from sample_texts import LABELS, TEXTS, json_lines, write
 
 from alloykit.data import TextsOptions, load_texts, text_id
+from alloykit.data.table import BETWEEN_LABELS
 from alloykit.errors import AlloyError, AlloyWarning
 
 
@@ -45,9 +46,15 @@ def test_labels_in_a_list(kind, tmp_path):
     origins = {"list": records, "dataset": data, "saved": tmp_path / "saved", "parquet": tmp_path / "a.parquet"}
     origin = origins.get(kind, tmp_path / "a.jsonl")
     found = load_texts(origin, label="kinds", label_separator="|")
-    assert found.table["label"][:] == ["x\ny", "", "y"]
+    assert found.table["label"][:] == [f"x{BETWEEN_LABELS}y", "", "y"]
     with pytest.raises(AlloyError, match="of type list|one label per text"):
         load_texts(origin, label="kinds")
+
+
+@pytest.mark.parametrize("label", ["two  spaces", "no\u00a0break", "two\nlines"])
+def test_a_name_of_several_stays_as_it_is(label):
+    found = load_texts([{"text": "a", "label": f" {label} |x"}], want_labels=True, label_separator="|")
+    assert found.table["label"][0].split(BETWEEN_LABELS) == [label, "x"]
 
 
 def test_a_saved_dataset_is_read_back(tmp_path):

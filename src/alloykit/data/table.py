@@ -23,7 +23,9 @@ from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import RowIndex, id_blocks
 from alloykit.temporary.rows_at import Array
 
-BETWEEN_LABELS = "\n"  # in the label of a text with several
+BETWEEN_LABELS = (
+    "\x1f"  # in the label of a text with several: Unicode's unit separator, which no name has, unlike a line break
+)
 UNLABELLED = "?"
 """The labels of a text that nobody has labelled yet, where a text may have several. An empty cell says that no label fits."""
 SHOWN = 5  # row numbers of unusable rows that a message lists
@@ -226,7 +228,7 @@ def _several_labels(value: Any, separator: str, where: str) -> str | None:
             got=f"{shown(value)} in {where}",
             hint="Convert the column, for example to `toxic|insult`.",
         )
-    return BETWEEN_LABELS.join(" ".join(part.split()) for part in parts if part.strip())
+    return BETWEEN_LABELS.join(part.strip() for part in parts if part.strip())
 
 
 def _label(value: Any, label_names: Sequence[str], class_names: Sequence[str], where: str) -> str | None:
