@@ -86,7 +86,7 @@ def test_missing_labels_are_bad_rows():
     assert texts.dropped == {"missing label": 5}
 
 
-@pytest.mark.parametrize("value", [1, 1.0, "1", " 1 ", "login"])
+@pytest.mark.parametrize("value", [1, 1.0, "1", " 1 ", "1.0", "login"])
 def test_label_names_name_integers(value):
     rows = [{"text": "a", "label": value}]
     assert load_texts(rows, want_labels=True, label_names=["bug", "login"]).table["label"][:] == ["login"]
@@ -109,6 +109,7 @@ def test_class_labels_bring_their_names(tmp_path):
         (-1, ["a", "b"], "got -1 in row 0.*unlabelled split"),
         ("c", ["a", "b"], "a label among 'a', 'b'; got 'c'"),
         ("0", ["1", "2"], "a label among '1', '2'; got '0'"),
+        ("0.0", ["1", "2"], "a label among '1', '2'; got '0.0'"),
         (1.5, ["a", "b"], "one label per text.*float"),
         (["a", "b"], None, "one label per text.*list"),
     ],

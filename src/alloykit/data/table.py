@@ -241,9 +241,10 @@ def _label(value: Any, label_names: Sequence[str], class_names: Sequence[str], w
         if not label_names or value in label_names:
             return value
         # A csv has only strings. Its "1" is a position, unless some label names are numbers.
-        if not (value.isascii() and value.isdecimal()) or any(name.isdecimal() for name in label_names):
+        number, *others = (word.removesuffix(".0") for word in (value, *label_names))  # see below
+        if not (number.isascii() and number.isdecimal()) or any(other.isdecimal() for other in others):
             raise AlloyError(expected=f"a label among {quoted(label_names)}", got=f"{shown(value)} in {where}")
-        value = int(value)
+        value = int(number)
     if isinstance(value, float) and value.is_integer():  # pandas turns integers beside missing values into floats
         value = int(value)
     if not isinstance(value, Integral):
