@@ -14,6 +14,7 @@ from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
 LABELS, B, L, H, DEPTH = ("a", "b", "c"), 5, 4, 2, 2
+ORDERS = (LABELS, ("b", "c", "a"))  # of each teacher's labels: the same names, but the logits are in another order
 WIDTHS, DEPTHS = (8, 6), (4, 3)
 OWN = 8
 
@@ -31,7 +32,7 @@ class Pool:
 
 
 def five_texts() -> Rows:
-    g = torch.Generator().manual_seed(0)
+    g = torch.Generator().manual_seed(6)  # two labels of the first teacher are right, one of the second
     teachers = []
     for width in WIDTHS:
         mask = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]]).bool()
@@ -45,7 +46,7 @@ def five_texts() -> Rows:
 
 
 def context(rows: Rows) -> Context:
-    space = LabelSpace.union([LABELS, LABELS])
+    space = LabelSpace.union(ORDERS)
     shapes = tuple(ModelShape(w, d) for w, d in zip(WIDTHS, DEPTHS, strict=True))
     return Context(space, student=ModelShape(OWN, DEPTH), teachers=shapes, validation=Pool(rows))
 
@@ -80,12 +81,18 @@ def softmax(z: Any, t: float = 1.0) -> list[float]:
     return [x / sum(e) for x in e]
 
 
+def answer(rows: Rows, k: int, x: int, t: float = 1.0) -> list[float]:
+    """Teacher k's probabilities of `LABELS` for text x, softened by t."""
+    own = softmax(rows.teachers[k].logits[x], t)
+    return [own[ORDERS[k].index(name)] for name in LABELS]
+
+
 def soft_ce(target: list[float], logits: Any, t: float = 1.0) -> float:
     return -sum(p * math.log(q) for p, q in zip(target, softmax(logits, t), strict=True))
 
 
 def teacher_ce(rows: Rows, k: int, x: int) -> float:
-    return -math.log(softmax(rows.teachers[k].logits[x])[int(rows.labels[x])])
+    return -math.log(answer(rows, k, x)[int(rows.labels[x])])
 
 
 def close(found: torch.Tensor, wanted: list[float]) -> None:

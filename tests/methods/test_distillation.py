@@ -12,6 +12,7 @@ import torch
 from one_task import (
     B,
     Pool,
+    answer,
     close,
     context,
     inputs,
@@ -37,10 +38,7 @@ def expected_weights(spec: dict[str, Any], rows: Rows, x: int) -> list[float]:
     if name == "w_ensemble" and "weights" in spec:
         return [w / sum(spec["weights"]) for w in spec["weights"]]
     if name == "w_ensemble":
-        right = [
-            sum(int(np.argmax(rows.teachers[k].logits[n].numpy())) == int(rows.labels[n]) for n in range(B))
-            for k in range(2)
-        ]
+        right = [sum(int(np.argmax(answer(rows, k, n))) == int(rows.labels[n]) for n in range(B)) for k in range(2)]
         return [r / sum(right) for r in right]
     return [0.5, 0.5]
 
@@ -65,9 +63,7 @@ def test_l_kd_with_fixed_weights(spec: dict[str, Any], alpha: float, t: float, r
     for x in range(B):
         w = expected_weights(spec, rows, x)
         s = seen.student.logits[x]
-        taught.append(
-            alpha * t**2 * sum(w[k] * soft_ce(softmax(rows.teachers[k].logits[x], t), s, t) for k in range(2))
-        )
+        taught.append(alpha * t**2 * sum(w[k] * soft_ce(answer(rows, k, x, t), s, t) for k in range(2)))
         ce.append((1 - alpha) * -math.log(softmax(s)[int(rows.labels[x])]))
     close(terms["distillation"], taught)
     close(terms["ce"], ce)
@@ -95,7 +91,7 @@ def test_lr_dev_looks_at_the_validation_texts_and_lr_train_does_not(rows: Rows) 
 
 def test_one_teacher_is_drawn_for_the_whole_batch(rows: Rows) -> None:
     method, seen = inputs(rows, name="rand_single", alpha=1.0)
-    wanted = [[soft_ce(softmax(t.logits[x]), seen.student.logits[x]) for x in range(B)] for t in rows.teachers]
+    wanted = [[soft_ce(answer(rows, k, x), seen.student.logits[x]) for x in range(B)] for k in range(2)]
     drawn = set()
     for _ in range(30):
         found = method.loss(seen)["distillation"]
@@ -120,7 +116,7 @@ def test_an_ensemble_by_itself_is_not_softened(rows: Rows) -> None:
     for answering in (method.as_classifier(), answered):
         target = answering.supervise(rows, said.context).targets
         for x in range(B):
-            p = [softmax(t.logits[x]) for t in rows.teachers]
+            p = [answer(rows, k, x) for k in range(2)]
             close(target[x], [0.75 * a + 0.25 * b for a, b in zip(*p, strict=True)])
     assert create("rand_single").as_classifier() is None
     assert create("best_single").as_classifier() is None
@@ -132,10 +128,17 @@ def test_wrong_weights_are_refused(rows: Rows) -> None:
             create({"name": "w_ensemble", "weights": wrong}).fit(Pool(rows), context(rows))
 
 
-def test_mt_berts_temperature_divides_and_does_not_multiply(rows: Rows) -> None:
-    method, seen = inputs(rows, name="mt_bert", hidden=False, weighted=False, task=False, temperature=3.0)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mt_berts_temperature_divides_and_does_not_multiply(weighted: bool, rows: Rows) -> None:
+    """It softens the two answers that are compared, not the CE(y, y_i) in the weights."""
+    method, seen = inputs(rows, name="mt_bert", hidden=False, weighted=weighted, task=False, temperature=3.0)
     wanted = [
-        sum(soft_ce(softmax(t.logits[x], 3.0), seen.student.logits[x], 3.0) for t in rows.teachers) for x in range(B)
+        sum(
+            soft_ce(answer(rows, k, x, 3.0), seen.student.logits[x], 3.0)
+            / (1 + teacher_ce(rows, k, x) if weighted else 1)
+            for k in range(2)
+        )
+        for x in range(B)
     ]
     terms = method.loss(seen)
     assert set(terms) == {"distillation"}
@@ -152,7 +155,7 @@ def test_liu_et_al(rows: Rows) -> None:
         f = seen.student.hidden_states[-1][x][real_ones].double().mean(0)
         w = softmax([float((v[0] * torch.tanh(theta[k] * f)).sum()) for k in range(2)])
         s = seen.student.logits[x]
-        taught.append(4 * sum(w[k] * soft_ce(softmax(rows.teachers[k].logits[x], 2.0), s, 2.0) for k in range(2)))
+        taught.append(4 * sum(w[k] * soft_ce(answer(rows, k, x, 2.0), s, 2.0) for k in range(2)))
         learnt.append(-math.log(sum(w[k] * math.exp(-teacher_ce(rows, k, x)) for k in range(2))))
     close(terms["distillation"].detach(), taught)
     close(terms["weights"].detach(), learnt)

@@ -14,6 +14,7 @@ from one_task import (
     WIDTHS,
     B,
     H,
+    answer,
     close,
     inputs,
     real,
@@ -48,9 +49,7 @@ def test_mt_bert(rows: Rows) -> None:
                 far += sum(each) / len(each)
         hidden.append(far)
         s = seen.student.logits[x]
-        taught.append(
-            sum(soft_ce(softmax(t.logits[x]), s) / (1 + teacher_ce(rows, k, x)) for k, t in enumerate(rows.teachers))
-        )
+        taught.append(sum(soft_ce(answer(rows, k, x), s) / (1 + teacher_ce(rows, k, x)) for k in range(2)))
     close(terms["hidden"].detach(), hidden)
     close(terms["distillation"], taught)
     close(terms["ce"], [-math.log(softmax(seen.student.logits[x])[int(rows.labels[x])]) for x in range(B)])
@@ -66,7 +65,7 @@ def test_distilbert(which: int, rows: Rows) -> None:
     teacher, t = rows.teachers[which], 2.0
     kd, cosine = [], []
     for x in range(B):
-        p, s = softmax(teacher.logits[x], t), seen.student.logits[x]
+        p, s = answer(rows, which, x, t), seen.student.logits[x]
         kd.append(5 * t**2 * (soft_ce(p, s, t) + sum(a * math.log(a) for a in p)))
         each = []
         for n in real(rows, which, x):
@@ -99,7 +98,7 @@ def test_pkd(rows: Rows) -> None:
         a, b = a / a.norm(), b / b.norm()
         patience.append(10.0 * sum(float(u - v) ** 2 for u, v in zip(a, b, strict=True)) / len(a))
     close(terms["patience"], patience)
-    p = [softmax(rows.teachers[0].logits[x], 5.0) for x in range(B)]
+    p = [answer(rows, 0, x, 5.0) for x in range(B)]
     wanted = [
         0.3 * 25 * (soft_ce(p[x], seen.student.logits[x], 5.0) + sum(q * math.log(q) for q in p[x])) for x in range(B)
     ]
@@ -163,12 +162,12 @@ def test_tinyberts_layers(rows: Rows) -> None:
 
 
 def test_tinyberts_second_stage_is_the_answers_alone(rows: Rows) -> None:
-    method, seen = inputs(rows, "answers", name="tinybert", temperature=2.0)
+    method, seen = inputs(rows, "answers", name="tinybert", which=1, temperature=2.0)
     terms = method.loss(seen)
     assert set(terms) == {"answers"}
     close(
         terms["answers"],
-        [4 * soft_ce(softmax(rows.teachers[0].logits[x], 2.0), seen.student.logits[x], 2.0) for x in range(B)],
+        [4 * soft_ce(answer(rows, 1, x, 2.0), seen.student.logits[x], 2.0) for x in range(B)],
     )
     assert [p.name for p in method.phases()] == ["layers", "answers"]
 

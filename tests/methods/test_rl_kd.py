@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
+from itertools import cycle
 from typing import Any
 
 import pytest
 import torch
-from one_task import LABELS, B, Pool, close, context, soft_ce, softmax, student, teacher_ce
+from one_task import LABELS, ORDERS, B, Pool, answer, close, context, soft_ce, softmax, student, teacher_ce
 from torch.nn import functional
 
 from alloykit.methods.protocol import LossInputs, Phase, SkippedStep, Step
 from alloykit.methods.registry import create
 from alloykit.methods.rl_kd.policy import Policy, features, score_gradient, standardise
 from alloykit.outputs import Rows
+from alloykit.testing.rows import take
 
 N, D = 2, 6
 WIDTH = D + (len(LABELS) + 1) * N
@@ -26,27 +29,33 @@ def seen(rows: Rows) -> Rows:
 
 
 class Stage:
-    """A method in the middle of its training: one batch, a student that answers as told."""
+    """A method in the middle of its training: a step of one batch or, with `sizes`, of several; a student that answers as told."""
 
-    def __init__(self, known: Rows, actions: list[list[int]] | None = None, **options: Any) -> None:
+    def __init__(
+        self, known: Rows, actions: list[list[int]] | None = None, sizes: tuple[int, ...] = (B,), **options: Any
+    ) -> None:
         self.method = create({"name": "rl_kd", "policy_epochs": 0, "pretrain_epochs": 0, **options})
         bare = context(known)
         self.context = replace(bare, state=dict(self.method.fit(Pool(known), bare)))
         self.modules = self.method.modules(self.context)
         self.policy: Policy = self.modules["policy"]  # type: ignore[assignment]
         self.rows, self.student = known, student()
+        self.batches = [{"texts": texts} for texts in torch.arange(B).split(list(sizes))]
         self.before = torch.zeros(B, 3)
         self.after = torch.randn(B, 3, generator=torch.Generator().manual_seed(11))
         self.logged: list[dict[str, float]] = []
         if actions is not None:
-            sampled = torch.tensor(actions, dtype=torch.float32)
-            self.policy.sample = lambda state, generator=None: sampled  # type: ignore[method-assign]
-
-    def inputs(self, phase: str = "joint") -> LossInputs:
-        return LossInputs(self.student, self.rows, None, self.modules, self.context, Phase(phase), lambda: self.before)
+            sampled = cycle(torch.tensor(actions, dtype=torch.float32).split(list(sizes)))
+            self.policy.sample = lambda state, generator=None: next(sampled)  # type: ignore[method-assign]
 
     def loss(self, phase: str = "joint") -> dict[str, torch.Tensor]:
-        return self.method.loss(self.inputs(phase))
+        """The terms of the last batch."""
+        for batch in self.batches:
+            at = batch["texts"]
+            said, rows = replace(self.student, logits=self.student.logits[at]), take(self.rows, at.tolist())
+            before = partial(self.before.index_select, 0, at)
+            terms = self.method.loss(LossInputs(said, rows, None, self.modules, self.context, Phase(phase), before))
+        return terms
 
     def step(self, **about: Any) -> None:
         about = {"logs": True, "last_of_epoch": False, "accuracy": 0.75} | about
@@ -55,9 +64,10 @@ class Stage:
             self.method.after_step(self.one_step(accuracy, **about))
 
     def one_step(self, accuracy: float, **about: Any) -> Step:
+        rows = tuple(take(self.rows, batch["texts"].tolist()) for batch in self.batches)
         return Step(
-            torch.nn.Module(), self.modules, ({},), (self.rows,), self.context, Phase("joint"), lambda batch: self.after,
-            lambda: accuracy, self.logged.append, **about,
+            torch.nn.Module(), self.modules, tuple(self.batches), rows, self.context, Phase("joint"),
+            lambda batch: self.after[batch["texts"]], lambda: accuracy, self.logged.append, **about,
         )  # fmt: skip
 
     def state(self) -> list[list[float]]:
@@ -65,8 +75,8 @@ class Stage:
         f = []
         for x in range(B):
             known = [float(v) for v in self.rows.text_states[x]]  # type: ignore[index]
-            for t in self.rows.teachers:
-                known += softmax(t.logits[x])
+            for k in range(N):
+                known += answer(self.rows, k, x)
             known += [teacher_ce(self.rows, k, x) for k in range(N)]
             f.append(known)
         for c in range(WIDTH):
@@ -100,7 +110,7 @@ def test_the_students_loss(alpha: float, t: float, seen: Rows) -> None:
     for x in range(B):
         s = stage.student.logits[x]
         chosen = [k for k in range(N) if ACTIONS[x][k]]
-        each = [soft_ce(softmax(seen.teachers[k].logits[x], t), s, t) for k in chosen]
+        each = [soft_ce(answer(seen, k, x, t), s, t) for k in chosen]
         taught.append(alpha * t**2 * sum(each) / len(each) if each else 0.0)
         ce.append((1 - alpha) * -math.log(softmax(s)[int(seen.labels[x])]))  # type: ignore[index]
     close(terms["ce"].detach(), ce)
@@ -122,7 +132,7 @@ def expected_rewards(stage: Stage, reward: str, gamma: float = 0.5, accuracy: fl
         for x in range(B):
             chosen = [k for k in range(N) if ACTIONS[x][k]]
             if chosen:
-                each = [soft_ce(softmax(stage.rows.teachers[k].logits[x], t), stage.after[x], t) for k in chosen]
+                each = [soft_ce(answer(stage.rows, k, x, t), stage.after[x], t) for k in chosen]
                 dl.append(sum(each) / len(each))
         r -= sum(dl) / len(dl)
     if reward == "reward3":
@@ -151,11 +161,12 @@ def _pull(action: int, kind: str) -> float:
 
 @pytest.mark.parametrize("reward", ["improvement", "reward1", "reward2", "reward3"])
 @pytest.mark.parametrize("kind", ["log", "paper"])
-@pytest.mark.parametrize(("baseline", "t"), [(False, 1.0), (False, 5.0), (True, 1.0)])
-def test_the_policys_step(reward: str, kind: str, baseline: bool, t: float, seen: Rows) -> None:
-    """Eqs. 7 and 8, L_DL without T² as Eq. 7 has it, and the baseline that is ours: at first the step's own mean and spread; nothing of rewards that are all the same."""
+@pytest.mark.parametrize(("baseline", "t", "sizes"), [(False, 1.0, (2, 3)), (False, 5.0, (B,)), (True, 1.0, (4, 1))])
+def test_the_policys_step(reward: str, kind: str, baseline: bool, t: float, sizes: tuple[int, ...], seen: Rows) -> None:
+    """Eqs. 7 and 8, L_DL without T² as Eq. 7 has it, and the baseline that is ours: at first the step's own mean and spread; nothing of rewards that are all
+    the same. A step of two batches is one of all their texts."""
     about = {"reward": reward, "score": kind, "baseline": baseline, "temperature": t}
-    stage = Stage(seen, ACTIONS, policy_learning_rate=0.3, **about)
+    stage = Stage(seen, ACTIONS, sizes, policy_learning_rate=0.3, **about)
     if reward != "improvement":
         stage.loss()
         stage.step()  # the student's turn: the policy stands still
@@ -240,7 +251,7 @@ def test_reward2_praises_whoever_the_student_agrees_with_already(who: int, seen:
     values = []
     for k in range(N):
         stage = Stage(seen, reward="reward2")
-        stage.after = seen.teachers[who].logits
+        stage.after = torch.tensor([answer(seen, who, x) for x in range(B)]).log()
         sampled = torch.nn.functional.one_hot(torch.full((B,), k), N).float()
         values.append(float(stage.method._rewards(stage.one_step(accuracy=0.0), sampled, torch.zeros(B))[0]))
     assert values[who] > values[1 - who]
@@ -322,13 +333,31 @@ def test_the_policy_is_in_the_checkpoint_and_not_in_the_optimisers_hands(seen: R
     assert [name for name, _ in stage.modules.named_parameters()] == []
 
 
+def test_the_policys_pre_training(seen: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reward is − CE(y, mean of the selected teachers), against its mean and in its spread; a text without a teacher has none."""
+    order = torch.randperm(B, generator=torch.Generator().manual_seed(0))
+    monkeypatch.setattr(Policy, "sample", lambda self, state, generator: torch.tensor(ACTIONS).float()[order])
+    stage = Stage(seen, policy_epochs=1, policy_learning_rate=0.3)
+    rewards = [0.0] * B
+    for x in range(B):
+        if chosen := [k for k in range(N) if ACTIONS[x][k]]:
+            rewards[x] = math.log(sum(math.exp(-teacher_ce(seen, k, x)) for k in chosen) / len(chosen))
+    taught = [r for r, a in zip(rewards, ACTIONS, strict=True) if any(a)]
+    mean = sum(taught) / len(taught)
+    spread = math.sqrt(sum((r - mean) ** 2 for r in taught) / len(taught))
+    wanted = expected_update(stage, [(r - mean) / spread for r in rewards], "log")
+    torch.testing.assert_close(
+        stage.policy.weight.double(), 0.3 * torch.tensor(wanted, dtype=torch.float64), rtol=1e-4, atol=1e-5
+    )
+
+
 def test_pre_training_prefers_whoever_knows_the_label() -> None:
     """Algorithm 1, line 2, with − CE(y, mean of the selected): one teacher always right, one always wrong."""
     n = 256
     g = torch.Generator().manual_seed(0)
     labels = torch.randint(3, (n,), generator=g)
     right = 4 * functional.one_hot(labels, 3).float()
-    wrong = 4 * functional.one_hot((labels + 1) % 3, 3).float()
+    wrong = 4 * functional.one_hot((labels + 1) % 3, 3).float()[:, [LABELS.index(name) for name in ORDERS[1]]]
     known = Rows((type_of(right), type_of(wrong)), labels, torch.randn(n, D, generator=g).half())
 
     class Everything:
