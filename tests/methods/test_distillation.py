@@ -25,7 +25,9 @@ from scipy.optimize import minimize
 from alloykit.errors import AlloyError
 from alloykit.methods.ensembles import fitted_weights
 from alloykit.methods.registry import create
+from alloykit.methods.requirements import supervised
 from alloykit.outputs import LabelsOnly, Rows
+from alloykit.testing.rows import unanswered
 
 
 def expected_weights(spec: dict[str, Any], rows: Rows, x: int) -> list[float]:
@@ -161,6 +163,39 @@ def test_liu_et_al(rows: Rows) -> None:
     close(terms["weights"].detach(), learnt)
     assert terms["weights"].requires_grad
     assert not terms["distillation"].requires_grad, "the weights do not follow the student"
+
+
+TAUGHT = {"kl", "distillation", "answers", "weights"}  # the terms of the teachers' answers
+BY_ONE = ("kd", "distilbert", "pkd", "tinybert")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*BY_ONE, "u_ensemble", "best_single", "rand_single", "dissimilarity_ensemble", "adaptive_ensemble", "mt_bert"],
+)
+def test_a_teacher_without_an_answer_does_not_teach_the_text(name: str, rows: Rows) -> None:
+    """The second text is taught by the first teacher alone, the fourth only by its label, and the fifth not by a method that learns from the first teacher."""
+    there = torch.ones(B, 2, dtype=torch.bool)
+    there[1, 1], there[3], there[4, 0] = False, False, False
+    method, whole = inputs(rows, phase="answers", name=name)
+    partly = replace(whole, rows=unanswered(whole.rows, there))
+    partly = replace(partly, supervision=supervised(method, partly.rows, partly.context, B))
+    before, after = (
+        {key: term.detach() for key, term in method.loss(replace(seen, training=False)).items() if key in TAUGHT}
+        for seen in (whole, partly)
+    )
+    assert after
+    untaught, rest = ([3, 4], [0, 1, 2]) if name in BY_ONE else ([3], [0, 2])
+    for key, term in after.items():
+        assert not term[untaught].any()
+        assert before[key][untaught].all()
+        torch.testing.assert_close(term[rest], before[key][rest])
+    if name not in (*BY_ONE, "adaptive_ensemble"):
+        first, student = answer(rows, 0, 1), whole.student.logits[1]
+        entropy = -sum(p * math.log(p) for p in first) if "kl" in after else 0.0
+        share = 1 / (1 + teacher_ce(rows, 0, 1)) if name == "mt_bert" else getattr(method.options, "alpha", 1.0)
+        (term,) = after.values()
+        assert float(term[1]) == pytest.approx(share * (soft_ce(first, student) - entropy), rel=1e-4)
 
 
 def test_labels_are_asked_for() -> None:

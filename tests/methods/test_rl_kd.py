@@ -15,9 +15,10 @@ from torch.nn import functional
 
 from alloykit.methods.protocol import LossInputs, Phase, SkippedStep, Step
 from alloykit.methods.registry import create
+from alloykit.methods.rl_kd.method import RLKD
 from alloykit.methods.rl_kd.policy import Policy, features, score_gradient, standardise
 from alloykit.outputs import Rows
-from alloykit.testing.rows import take
+from alloykit.testing.rows import take, unanswered
 
 N, D = 2, 6
 WIDTH = D + (len(LABELS) + 1) * N
@@ -48,13 +49,15 @@ class Stage:
             sampled = cycle(torch.tensor(actions, dtype=torch.float32).split(list(sizes)))
             self.policy.sample = lambda state, generator=None: next(sampled)  # type: ignore[method-assign]
 
-    def loss(self, phase: str = "joint") -> dict[str, torch.Tensor]:
+    def loss(self, phase: str = "joint", *, training: bool = True) -> dict[str, torch.Tensor]:
         """The terms of the last batch."""
         for batch in self.batches:
             at = batch["texts"]
             said, rows = replace(self.student, logits=self.student.logits[at]), take(self.rows, at.tolist())
             before = partial(self.before.index_select, 0, at)
-            terms = self.method.loss(LossInputs(said, rows, None, self.modules, self.context, Phase(phase), before))
+            terms = self.method.loss(
+                LossInputs(said, rows, None, self.modules, self.context, Phase(phase), before, training)
+            )
         return terms
 
     def step(self, **about: Any) -> None:
@@ -118,6 +121,23 @@ def test_the_students_loss(alpha: float, t: float, seen: Rows) -> None:
         "four of five texts are taught"
     )
     assert float(terms["distillation"][3]) == 0
+
+
+def test_a_teacher_without_an_answer_is_not_selected(seen: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither in the policy's pre-training, nor for the student, nor in a check, which has all teachers with an answer."""
+    there = torch.ones(B, N, dtype=torch.bool)
+    there[1, 1], there[3] = False, False
+    monkeypatch.setattr(Policy, "sample", lambda self, state, generator=None: torch.ones(len(state), N))
+    learned: list[torch.Tensor] = []
+    monkeypatch.setattr(RLKD, "_learn", lambda self, policy, state, actions, rewards: learned.append(actions))
+    stage = Stage(unanswered(seen, there), policy_epochs=1)
+    assert sorted(learned[0].tolist()) == sorted(there.float().tolist())
+    for training in (True, False):
+        term = stage.loss(training=training)["distillation"]
+        assert float(term[3]) == 0
+        alone = soft_ce(answer(seen, 0, 1), stage.student.logits[1])
+        assert float(term[1]) == pytest.approx(0.5 * alone * B / 4, rel=1e-5)
+    assert stage.policy.stored_batches()[0].tolist() == there.float().tolist()
 
 
 def expected_rewards(stage: Stage, reward: str, gamma: float = 0.5, accuracy: float = 0.75) -> list[float]:
