@@ -141,6 +141,15 @@ def test_what_is_fitted_and_what_is_told_apart(groups: Any) -> None:
         )
 
 
+def test_no_more_texts_are_read_for_the_fit_than_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labelled texts of a recipe may be many. The states of all blocks of those that are read are in memory at once."""
+    monkeypatch.setattr("alloykit.methods.stratanet.blocks.FITTED_TO", 120)
+    own, read = Pool(draw(200, 1)), []
+    monkeypatch.setattr(own, "rows", lambda at: read.extend(map(int, at)) or Pool.rows(own, at))
+    create("stratanet").fit(own, Context(LabelSpace.union(GROUPS), student=ModelShape(WIDTH, DEPTH), teachers=SHAPES, generated=own))  # fmt: skip
+    assert len(set(read)) == len(read) == 120
+
+
 def test_a_background_of_the_own_classes_only() -> None:
     space, drawn = LabelSpace.union(GROUPS), draw(200, 1)
     rows = replace(drawn, labels=drawn.labels % space.size)

@@ -10,7 +10,7 @@ from torch.nn import functional
 from alloykit.errors import AlloyError
 from alloykit.methods.layers import uniform
 from alloykit.methods.protocol import Context, State
-from alloykit.outputs import Rows, TeacherRows, chunks
+from alloykit.outputs import FITTED_TO, Rows, TeacherRows, chunks, sample
 from alloykit.stats.mahalanobis import Gaussians, fit_logistic
 
 MIN_TEXTS = 8  # texts of a teacher's labels, in each half
@@ -39,7 +39,7 @@ def fit_confidence(context: Context, *, relative: bool, mixed: bool) -> State:
     "i.b.curve", [2]: slope and intercept. The curve separates the other half from as many further texts of other labels. Texts of labels that
     several teachers share are left out of this half, unless too few remain. AlloyError for too few texts.
     """
-    source, space, depth = context.generated_source, context.space, context.student_shape.layers
+    source, space, depth = sample(context.generated_source, FITTED_TO), context.space, context.student_shape.layers
     labels, states = [], [list[Tensor]() for _ in context.teachers]
     for rows in chunks(source):
         if rows.labels is None:
