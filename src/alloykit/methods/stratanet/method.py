@@ -17,7 +17,7 @@ Our copy of the paper lacks its formulas. These parts are reconstructed or ours:
 
 - the logistic scale of c, fitted to the teacher's own generated texts against those of the others
 - ĉ = softmax_i(logit(c_i) / τ_c) of the last block
-- the temperature, which acts within each teacher's labels only
+- the temperature, which acts within each teacher's labels only, and T² times that part of L_out (`grouped_kl`)
 - blocks as even as possible, and h_i^b = z_i^b
 - A^b does not follow the student: it is detached in L_inter, and learns by reconstructing the confidence-weighted teacher states and by a
   linear head that predicts T(x)
