@@ -117,6 +117,17 @@ def test_losses_from_loops() -> None:
         assert float(terms["self"][x]) == pytest.approx(0.3 * sum(each) / len(each) if each else 0.0, abs=1e-5)
 
 
+def test_the_teachers_that_know_a_class_teach_it_together() -> None:
+    """The mean of their answers, each at its own labels."""
+    space = LabelSpace.union((("refund", "charge"), ("late", "charge", "lost")))
+    z = (torch.tensor([[0.0, 1.0]]), torch.tensor([[2.0, 0.0, 1.0]]))
+    rows = Rows(tuple(map(TeacherRows, z)), torch.tensor([space.position("charge")]))
+    found = create("as_dfd").supervise(rows, Context(space))
+    p, q = (torch.softmax(each[0].double(), -1).tolist() for each in z)
+    wanted = {"refund": p[0] / 2, "charge": (p[1] + q[1]) / 2, "late": q[0] / 2, "lost": q[2] / 2}
+    assert dict(zip(space.names, found.targets[0].tolist(), strict=True)) == pytest.approx(wanted, abs=1e-6)
+
+
 def test_another_width_is_refused(folder: Path) -> None:
     with pytest.raises(AlloyError, match=r"as wide as the student's \(32\).*'narrow' with 16"):
         made(folder, ("one", "narrow"))
