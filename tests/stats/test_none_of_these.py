@@ -140,11 +140,16 @@ def test_equal_texts_in_the_pool_have_one_score() -> None:
     assert float(found.score(torch.zeros(1, 2))) == 0
 
 
-def test_too_few_unseen_texts_or_none_at_all_and_labels_of_one_text() -> None:
-    states, predicted, unseen = pool(n=24)
-    found = fit(states, predicted, unseen & (torch.arange(24) < 12))
+@pytest.mark.parametrize(("n", "first"), [(24, 12), (200, 199), (200, 200)])
+def test_too_few_texts_that_are_unseen_or_that_are_not(n: int, first: int) -> None:
+    states, predicted, unseen = pool(n=n)
+    found = fit(states, predicted, (unseen | (first > 12)) & (torch.arange(n) < first))
     assert not bool(found.unseen)
-    assert len(found.reference) == 24
+    assert len(found.reference) == n
+
+
+def test_labels_of_one_text() -> None:
+    states = pool(n=24)[0]
     alone = fit(states, torch.arange(24), torch.zeros(24, dtype=torch.bool))
     assert alone.score(alone.measures(states + 1)).isfinite().all()
 
