@@ -276,3 +276,34 @@ def test_what_utf8_cannot_hold_is_written_as_an_escape(tmp_path: Path) -> None:
     write_atomic(tmp_path / "file", "a path \udcff")
     assert (tmp_path / "file").read_bytes() == b"a path \\udcff"
     assert files.digest({"path": "\udcff"}) != files.digest({"path": "x"})
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_output(pipe, "a path \udcff")
+    assert os.read(reader, 100) == b"a path \\udcff"
+    os.close(reader)
+
+
+def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:
+    assert files.digest({"a": {"x": 1, "y": 2}, "b": 3}) == files.digest({"b": 3, "a": {"y": 2, "x": 1}})
+    assert files.digest([1, 2]) != files.digest([2, 1])
+
+
+def test_no_file_is_written_where_another_process_writes(tmp_path: Path) -> None:
+    for _ in range(2):
+        with pytest.raises(AlloyError, match="as process 0 wrote it"), files.no_writing():
+            with files.no_writing():
+                pass
+            write_atomic(tmp_path / "file", "other")
+        assert list(tmp_path.iterdir()) == []
+    write_atomic(tmp_path / "file", "whole")
+
+
+def test_a_file_is_copied_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    (tmp_path / "file").write_bytes(b"whole")
+    monkeypatch.setattr(os, "link", refused)
+    files.link_file(tmp_path / "file", tmp_path / "a" / "b" / "file")
+    assert (tmp_path / "a" / "b" / "file").read_bytes() == b"whole"
