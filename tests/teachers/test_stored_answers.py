@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from alloykit.data import TextsOptions, load_texts
@@ -89,7 +90,7 @@ def test_logits_stay_logits(tmp_path: Path) -> None:
 def test_a_label_and_its_confidence(tmp_path: Path) -> None:
     rows = [
         {"text": "a", "said": "bug", "p": 0.8},
-        {"text": "b", "said": "crash", "p": 0.4},
+        {"text": "b", "said": " crash ", "p": 0.4},
         {"text": "c", "said": "", "p": ""},
     ]
     path = write(tmp_path / "a.csv", rows)
@@ -149,6 +150,8 @@ def test_of_a_repeated_text_the_first_answer_counts(tmp_path: Path) -> None:
         ({"bug": 0.5, "login": 0.5}, {"labels": ["bug"]}, "at least 2 labels"),
         ({"said": "bug", "p": 2}, {"label": "said", "confidence": "p", "labels": LABELS}, "confidences from 0 to 1"),
         ({"said": "bug", "p": 1}, {"label": "sad", "confidence": "p"}, "Did you mean 'said'"),
+        (dict.fromkeys(map(str, range(1001)), 0), {}, "at most 1,000 labels"),
+        ({"bug": 2e30, "login": 0}, {"values": "logits"}, "logits of at most"),
         ({"top": "bug"}, {"top": "top", "labels": LABELS}, "the best labels as"),
         (
             {"top": {"bug": 0.7, "login": 0.3}},
@@ -165,6 +168,25 @@ def test_what_cannot_be_an_answer(row: dict[str, Any], options: dict[str, Any], 
         answers(path, ["a"], **options)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"label": "said"},
+        {"label": "said", "confidence": "p", "certainty": 0.9},
+        {"confidence": "p"},
+        {"certainty": 0.9},
+        {"confidence": "p", "certainty": 0.9},
+        {"label": "said", "certainty": 0.9, "top": "top"},
+        {"label": "said", "certainty": 0.9, "values": "logits"},
+        {"top": "top", "values": "logits"},
+    ],
+    ids=str,
+)
+def test_a_file_has_one_form(options: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="either|values: logits is for files with a column for every label"):
+        AnswersSpec(answers="a.csv", **options)
+
+
 def test_labels_that_are_not_listed_are_no_answers_unless_there_are_many(tmp_path: Path) -> None:
     many = [f"text {i}" for i in range(40)]
     rows = [{"text": text, "said": "bux" if i < 4 else "bug"} for i, text in enumerate(many)]
@@ -172,6 +194,10 @@ def test_labels_that_are_not_listed_are_no_answers_unless_there_are_many(tmp_pat
     found = answers(write(tmp_path / "a.csv", rows), many, **options)
     assert found[:4].isnan().all()
     assert not found[4:].isnan().any()
+    found = answers(write(tmp_path / "few.csv", rows[:6]), many, **options)
+    assert found[:, 0].isnan().tolist() == [i not in (4, 5) for i in range(40)], (
+        "of few answers, many may have another label"
+    )
     rows = [{"text": text, "said": "bux" if i < 11 else "bug"} for i, text in enumerate(many)]
     with pytest.raises(AlloyError, match=r"others in 11 of 40 answers, such as 'bux' \(11 times\)"):
         answers(write(tmp_path / "b.csv", rows), many, **options)

@@ -76,9 +76,7 @@ class AnswersSpec(TeacherSpec):
     def _one_form(self) -> AnswersSpec:
         if self.label is not None and self.top is not None:
             raise ValueError("give either `label` or `top`, not both")
-        if (self.label is None) + (self.confidence is None) + (self.certainty is None) not in (1, 3) or (
-            self.label is None and (self.confidence or self.certainty)
-        ):
+        if (self.confidence is not None) + (self.certainty is not None) != (self.label is not None):
             raise ValueError("`label` goes with either `confidence`, a column, or `certainty`, a number such as 0.9")
         if self.values == "logits" and (self.label or self.top):
             raise ValueError("values: logits is for files with a column for every label")
