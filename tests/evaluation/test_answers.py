@@ -11,7 +11,7 @@ import torch
 
 from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import Answers, of_teachers
-from alloykit.evaluation.labelled import assess
+from alloykit.evaluation.labelled import _routing, assess
 from alloykit.evaluation.reliability import reliability
 from alloykit.evaluation.significance import interval
 from alloykit.labels import LabelSpace
@@ -253,3 +253,14 @@ def test_a_student_without_teachers():
     assert (result["scores"]["student"]["accuracy"], result["scores"]["student"]["groups"]) == (0.75, {})
     assert result["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
     assert (result["significance"], result["routing"], result.get("reference")) == ({}, None, None)
+
+
+def test_routing_by_hand() -> None:
+    space = LabelSpace.union([["a", "b"], ["b", "c"], ["d", "e"]])
+    weights = torch.tensor([[0.9, 0.1, 0], [0.2, 0.8, 0], [0.3, 0.7, 0], [0.6, 0.4, 0], [0, 0.4, 0.6]])
+    answers = Answers(torch.tensor([0, 0, 1, 1, 2]), torch.ones(5, 3), teacher_weights=weights)
+    assert _routing(answers, space, ["x", "y", "z"]) == {
+        "a": {"texts": 2, "right": 0.5, "to": {"x": 0.5, "y": 0.5, "z": 0.0}},
+        "b": {"texts": 2, "right": 1.0, "to": {"x": 0.5, "y": 0.5, "z": 0.0}},
+        "c": {"texts": 1, "right": 0.0, "to": {"x": 0.0, "y": 0.0, "z": 1.0}},
+    }

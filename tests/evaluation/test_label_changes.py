@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy import stats
 
 from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
-from alloykit.evaluation.significance import holm
+from alloykit.evaluation.significance import holm, interval
 
 TRUTH = ["a"] * 20 + ["b"] * 20 + ["c"] * 4
 OLD = ["a"] * 20 + ["b"] * 5 + ["a"] * 15 + ["a"] * 4
@@ -48,4 +49,5 @@ def test_without_labels_the_answers_are_counted() -> None:
         "gone": (0, 0, "no longer a label"),
     }
     assert found["labels"]["a"]["same"] == 8 / 39
-    assert found["labels"]["c"]["same"] is None
+    assert found["labels"]["a"]["interval"] == interval(np.arange(39) < 8)
+    assert found["labels"]["c"]["same"] is found["labels"]["c"]["interval"] is None
