@@ -24,10 +24,14 @@ def test_without_a_problem_the_student_can_be_used() -> None:
     assert next_steps(case(ensemble=BETTER)) == [USE]
 
 
-def test_a_run_without_a_student_says_so() -> None:
-    metrics = case(ensemble=BETTER)
-    metrics["evaluation"]["judged"] = "routing"
+@pytest.mark.parametrize("metrics", [case(0.6, teacher_a=rival(-0.2, -0.25, -0.15, 0.001)), case(0.3, ensemble=BETTER)])
+def test_a_student_that_the_summary_calls_poor_is_not_recommended(metrics: dict[str, Any]) -> None:
     [step] = next_steps(metrics)
+    assert step.startswith("The summary shows a problem. Try another method")
+
+
+def test_a_run_without_a_student_says_so() -> None:
+    [step] = next_steps(case(judged="routing", ensemble=BETTER))
     assert step.startswith("Choose a method that trains a student, such as `method: alloy`. This run has none.")
 
 

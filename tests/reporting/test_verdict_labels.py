@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from verdictcases import check
 
+from alloykit.reporting.next_steps import next_steps
+
 
 def several(student: float, mean: float, **gain: float) -> dict[str, Any]:
     """metrics.json with these micro-F1 on 200 texts. gain: the interval and p of their difference, if it was tested."""
@@ -28,7 +30,7 @@ def several(student: float, mean: float, **gain: float) -> dict[str, Any]:
         (0.8, 0.77, (0.01, 0.05, 0.01), "good", "the student is significantly better"),
         (0.8, 0.9, (-0.25, 0.05, 0.2), "mixed", "no significant difference"),
         (0.8, 0.9, (-0.15, -0.05, 0.001), "poor", "the mean of the teachers is significantly better"),
-        (0.4, 0.4, (-0.01, 0.01, 1.0), "mixed", "about equal"),
+        (0.4, 0.4, (-0.01, 0.01, 1.0), "poor", "about equal"),
     ],
 )
 def test_the_student_is_compared_with_the_mean_of_its_teachers(
@@ -38,6 +40,8 @@ def test_the_student_is_compared_with_the_mean_of_its_teachers(
     figures = f"micro-F1 {100 * student:.1f}\u00a0%, mean of the teachers {100 * mean:.1f}\u00a0%"
     found = check(metrics, status, f"Student: {figures}: {conclusion} on 200 texts.")
     assert any(point.startswith("Difference: ") and " p " in point for point in found.points)
+    assert any("more than two errors" in point for point in found.points) is (student < 0.5)
+    assert ("The test found no problem." in next_steps(metrics)[0]) is (status != "poor")
 
 
 def test_both_are_compared_on_the_texts_that_the_teachers_answered() -> None:

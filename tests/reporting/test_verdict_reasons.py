@@ -31,7 +31,7 @@ def test_more_wrong_answers_than_correct_ones() -> None:
     assert found.status == "poor"
     assert sentence in found.points
     found = verdict(case(0.49, ensemble=rival(0.0, -0.01, 0.01, 1.0)))
-    assert found.status == "mixed"
+    assert found.status == "poor"
     assert sentence in found.points
     assert sentence not in verdict(case(0.5, ensemble=BETTER)).points
 

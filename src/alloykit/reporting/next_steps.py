@@ -17,12 +17,14 @@ from alloykit.reporting.verdict import (
     compared_texts,
     not_learned,
     training_and_routing_loss,
+    verdict,
 )
 
 GAIN = 0.01  # a step is suggested if it lowers the calibration error by more than this
 FOUR_OF_FIVE = 2.04  # ((z_0.975 + z_0.8) / z_0.975)²: times as many texts as for half of the tests
 WORTH_TESTING = 0.005  # a smaller difference of accuracies would take too many test texts
 USE = "Use the student: `alloykit predict RUN texts.csv`. The test found no problem."
+POOR = "The summary shows a problem. Try another method (`alloykit methods` lists them), other teachers, or a larger student."
 TRAIN = "Choose a method that trains a student, such as `method: alloy`. This run has none. The test found no problem with the targets."
 _IMPERATIVE = re.compile(
     r"(?:Add|Check|Choose|Compare|Give|Increase|Leave|Look|Lower|Name|Raise|Read|Remove|Run|Set|Train|Try|Use)\b"
@@ -40,7 +42,11 @@ def next_steps(metrics: Mapping[str, Any]) -> list[str]:
     else:
         steps = ["Draw about 300 texts at random, label them, and run `alloykit evaluate RUN --data labelled.csv`."]
     steps = list(dict.fromkeys(steps + _of_warnings(metrics, steps)))
-    return steps or [USE if _has_student(metrics) else TRAIN]
+    if steps:
+        return steps
+    if verdict(metrics).status == "poor":
+        return [POOR]
+    return [USE if _has_student(metrics) else TRAIN]
 
 
 def _has_student(metrics: Mapping[str, Any]) -> bool:

@@ -50,8 +50,8 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
         return Verdict("unknown", "Not tested: no test text has a label that is known.", _warned(metrics))
     gain = found.get("significance", {}).get(_MEAN)
     lost = mean["micro_f1"] - student["micro_f1"] if gain is None else -gain["difference"]
-    poor = lost > 5 * NEGLIGIBLE and (gain is None or gain["p"] < ALPHA)
-    status = "poor" if poor else "mixed" if lost > NEGLIGIBLE or student["micro_f1"] < 0.5 else "good"
+    poor = student["micro_f1"] < 0.5 or (lost > 5 * NEGLIGIBLE and (gain is None or gain["p"] < ALPHA))
+    status = "poor" if poor else "mixed" if lost > NEGLIGIBLE else "good"
     figures = f"micro-F1 {percent(mean['micro_f1'] - lost)}, {_MEAN} {percent(mean['micro_f1'])}"
     where = f"{found['texts']:,} texts"
     conclusion, points = "", ["A label is given to a text if its probability is at least 0.5."]
@@ -64,6 +64,8 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
             f"Difference: {points_of(gain['difference'])} points (95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p'])}).",
             "The interval and p are about this one training. Another seed gives another student.",
         ]
+    if student["micro_f1"] < 0.5:  # 2 × right / (2 × right + wrong) < 1/2
+        points.append("It makes more than two errors for each label that it gives correctly.")
     headline = f"Student: {figures}{conclusion} on {where}."
     weak = [
         f"{label} ({percent(s['recall'], 0)} of {s['texts']:,} texts)"
@@ -140,7 +142,7 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     if missing and status == "good":
         status = "mixed"
         headline = f"{headline[:-1]}, but it has not learned {len(missing)} of {len(metrics['labels'])} labels."
-    if accuracy < 0.5 and status == "good":
+    if accuracy < 0.5:
         status = "poor"
     points = [
         f"The accuracy of the {judged} is {percent(accuracy)} on {found['texts']:,} labelled texts (95\u00a0% interval {percent(low)} to "
@@ -183,7 +185,7 @@ def _conclusion(found: Mapping[str, Any], best: str | None) -> tuple[str, str]:
     if gain["p_holm"] >= ALPHA:
         return "mixed", _no_difference(gain, judged)
     if gain["difference"] <= 0:
-        return "poor", f"{_the(best)} is significantly better"
+        return "poor" if gain["difference"] < -NEGLIGIBLE else "mixed", f"{_the(best)} is significantly better"
     if all(s["p_holm"] < ALPHA and s["difference"] > 0 for s in rivals):
         return "good", f"the {judged} is significantly better than every alternative"
     return "mixed", f"the {judged} is significantly better than {_the(best)}, but not than every alternative"
