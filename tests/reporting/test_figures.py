@@ -167,7 +167,26 @@ def test_a_confusion_matrix_of_many_labels_shows_the_most_confused() -> None:
     matrix = [[5 if r == c else 0 for c in range(n)] for r in range(n)]
     matrix[7][250] = matrix[250][9] = 3
     figure = figures.confusion(matrix, [f"label {i}" for i in range(n)], "Confusion.")
-    assert len(figure.rows) == figures.CONFUSED == len(figure.headings) - 1
+    assert len(figure.rows) == figures.LABELS == len(figure.headings) - 1
     assert [row[0] for row in figure.rows[:10]] == [f"label {i}" for i in range(10)]
     assert "label 250" in figure.headings
     assert figure.caption.endswith("Of 300 labels, it shows the 60 with the most wrong answers.")
+
+
+def test_bars_and_dots_of_many_labels_show_the_most_interesting() -> None:
+    """Bars of 1,000 labels took half a minute and were 24,000 pixels high. The numbers have all labels."""
+    labels = [f"label {i}" for i in range(70)]
+    mixed = labels[5:65]
+    bars = figures.stacked_bars(
+        "s", {n: {"a": 0.6, "b": 0.4} if n in mixed else {"a": 1, "b": 0} for n in labels}, ["a", "b"], "Bars.", "x"
+    )
+    dots = figures.two_shares(
+        "s", {n: ((0.3, None), (0.2 if n in mixed else 0.3, None)) for n in labels}, ("a", "b"), "Dots.", "x"
+    )
+    for figure, shown in (
+        (bars, "that are divided the most among the teachers"),
+        (dots, "with the largest differences"),
+    ):
+        assert [t.words for t in parse(figure.svg).all("text") if t.words.startswith("label")] == mixed
+        assert figure.caption.endswith(f"Of 70 labels, it shows the 60 {shown}.")
+        assert [row[0] for row in figure.rows] == labels

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from alloykit.escape import visible
 from alloykit.reporting.svg import FAINT, HEAT, INK, SERIES, draw, inline
 
-CONFUSED = 60  # labels in a confusion matrix
+LABELS = 60  # labels in a figure: a page with thousands of bars or numbers is of no use, and takes minutes
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ def histograms(
 
 
 def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: str) -> Figure:
-    """Rows are true labels, columns are predicted labels. The shade is the share of the row. Of more than CONFUSED labels, those with the
-    most wrong answers are shown: a page with the square of a thousand numbers is of no use, and takes minutes."""
-    if len(labels) > CONFUSED:
+    """Rows are true labels, columns are predicted labels. The shade is the share of the row. Of more than LABELS labels, those with the
+    most wrong answers are shown."""
+    if len(labels) > LABELS:
         counts = np.asarray(matrix)
         wrong = counts.sum(0) + counts.sum(1) - 2 * counts.diagonal()
-        shown = sorted(np.argsort(-wrong, kind="stable")[:CONFUSED].tolist())
+        shown = sorted(np.argsort(-wrong, kind="stable")[:LABELS].tolist())
         matrix, labels = counts[np.ix_(shown, shown)].tolist(), [labels[i] for i in shown]
-        caption += f" Of {len(counts):,} labels, it shows the {CONFUSED} with the most wrong answers."
+        caption += f" Of {len(counts):,} labels, it shows the {LABELS} with the most wrong answers."
     n = len(labels)
     totals = [sum(row) or 1 for row in matrix]
 
@@ -143,8 +143,14 @@ def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: s
 def stacked_bars(
     name: str, table: Mapping[str, Mapping[str, float]], teachers: Sequence[str], caption: str, xlabel: str
 ) -> Figure:
-    """One stacked bar per label with one segment per teacher. If there are more teachers than colours, those with the smallest segments share one."""
+    """One stacked bar per label with one segment per teacher. If there are more teachers than colours, those with the smallest segments share one. Of more
+    than LABELS labels, those are shown that depend on several teachers the most."""
     labels = list(table)
+    rows = [[label, *(percent(table[label][t], 0) for t in teachers)] for label in labels]
+    if len(labels) > LABELS:
+        caption += f" Of {len(labels):,} labels, it shows the {LABELS} that are divided the most among the teachers."
+        shown = set(sorted(labels, key=lambda label: max(table[label].values()))[:LABELS])
+        labels = [label for label in labels if label in shown]
     largest = sorted(teachers, key=lambda t: -sum(table[label][t] for label in labels))
     own = list(teachers) if len(teachers) <= len(SERIES) else [t for t in teachers if t in largest[: len(SERIES) - 1]]
     rest = [t for t in teachers if t not in own]
@@ -167,7 +173,6 @@ def stacked_bars(
         _legend(axes, len(segments), patches, [name for name, _ in segments])
 
     figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(segments) - 1) // 3))
-    rows = [[label, *(percent(table[label][t], 0) for t in teachers)] for label in labels]
     return Figure(inline(figure, name, caption), caption, ["label", *teachers], rows)
 
 
@@ -273,15 +278,19 @@ def two_shares(
 ) -> Figure:
     """Two dots per label, with intervals where they are given: the first series above, the second below."""
     labels = list(rows)
+    if len(labels) > LABELS:
+        caption += f" Of {len(labels):,} labels, it shows the {LABELS} with the largest differences."
+        shown = set(sorted(labels, key=lambda label: -abs(rows[label][0][0] - rows[label][1][0]))[:LABELS])
+        labels = [label for label in labels if label in shown]
 
     def paint(axes: Any) -> None:
         dots = []
         for i, shift in enumerate((-0.15, 0.15)):
             y = [k + shift for k in range(len(labels))]
-            for at, row in zip(y, rows.values(), strict=True):
-                if (ends := row[i][1]) is not None:
+            for at, label in zip(y, labels, strict=True):
+                if (ends := rows[label][i][1]) is not None:
                     axes.plot([100 * ends[0], 100 * ends[1]], [at, at], color=SERIES[i], linewidth=1.2)
-            values = [100 * row[i][0] for row in rows.values()]
+            values = [100 * rows[label][i][0] for label in labels]
             dots.append(axes.scatter(values, y, s=22, color=SERIES[i], marker="os"[i], zorder=3))
         axes.set_yticks(range(len(labels)), [abbreviated(label) for label in labels])
         axes.set_ylim(len(labels) - 0.5, -0.5)
