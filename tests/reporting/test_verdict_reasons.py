@@ -49,6 +49,10 @@ def test_the_labels_with_the_lowest_recall() -> None:
     ]
     matrix[2], matrix[3], matrix[5] = ([0] * i + [1200] + [0] * (5 - i) for i in (2, 3, 5))
     assert points(metrics, "Lowest recall") == ["Lowest recall: a (69\u00a0% of 100 texts)."]
+    metrics["evaluation"]["confusion"] = [[0, i + 1, 0, 0, 0, 0] if i != 1 else [0] * 6 for i in range(6)]
+    assert points(metrics, "Lowest recall") == [
+        "Lowest recall: f (0\u00a0% of 6 texts), e (0\u00a0% of 5 texts), d (0\u00a0% of 4 texts)."
+    ], "of equal recalls, those that are surer"
     assert not points(case(ensemble=BETTER), "Lowest recall")
 
 

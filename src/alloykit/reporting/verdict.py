@@ -114,9 +114,10 @@ def training_and_routing_loss(found: Mapping[str, Any]) -> tuple[float | None, f
 
 
 def recalls(metrics: Mapping[str, Any]) -> list[tuple[float, str, int]]:
-    """(recall, label, test texts) of every label that occurs in the test, the lowest recall first."""
+    """(recall, label, test texts) of every label that occurs in the test: the lowest recall first, and of equal ones that on the most texts."""
     rows = enumerate(zip(metrics["labels"], metrics["evaluation"]["confusion"], strict=True))
-    return sorted((row[i] / sum(row), label, sum(row)) for i, (label, row) in rows if sum(row))
+    found = [(row[i] / sum(row), label, sum(row)) for i, (label, row) in rows if sum(row)]
+    return sorted(found, key=lambda one: (one[0], -one[2]))
 
 
 def not_learned(metrics: Mapping[str, Any]) -> list[str]:
