@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+import tomllib
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,7 @@ def test_bfloat16_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examine_machine, "native_bfloat16", lambda device: True)
     found = examine_machine._formats()
     assert (found.level, found.hint) == ("ok", "")
-    assert found.found == "bfloat16 is 2.0 times as fast as float32 on this CPU (a product of matrices), and is used"
+    assert found.found == "bfloat16 is 2 times as fast as float32 on this CPU (a product of matrices), and is used"
     monkeypatch.setattr(examine_machine, "_product_seconds", {torch.float32: 1.0, torch.bfloat16: 2.0}.__getitem__)
     found = examine_machine._formats()
     assert found.level == "note"
@@ -65,6 +66,16 @@ def test_bfloat16_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "`precision: float32`" in found.hint
     monkeypatch.setattr(examine_machine, "native_bfloat16", lambda device: False)
     assert "so float32 is used" in examine_machine._formats().found
+
+
+def test_a_cpu_that_emulates_bfloat16_is_not_said_to_compute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_machine, "_product_seconds", {torch.float32: 1.0, torch.bfloat16: 25.0}.__getitem__)
+    assert examine_machine._formats().found.startswith("bfloat16 is 0.04 times as fast")
+
+
+def test_every_extra_is_listed() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(examine_machine.GIVES) == set(project["optional-dependencies"]) - {"optional"}
 
 
 def test_products_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:

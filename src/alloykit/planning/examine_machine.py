@@ -29,9 +29,10 @@ GIVES = {
     "skops": "teachers in files that skops wrote",
     "service": "teachers that are services (`url:`)",
     "s3": "outputs in S3: `--cache s3://…`",
+    "gguf": "language models in GGUF files, for `generation:`",
     "ray": "`engine: ray`",
     "tracking": "`report_to: [tensorboard]`",
-    "onnx": "`alloykit export --onnx` and `predict --onnx`",
+    "onnx": "`export --onnx`, `predict --onnx` and `serve --onnx`; ONNX classifiers as teachers",
     "serve": "`alloykit serve`",
     "docs": "`make docs`",
     "dev": "the tests",
@@ -89,7 +90,7 @@ def _formats() -> Finding:
             found.append(_product_seconds(dtype))
     ratio = min(times[torch.float32]) / min(times[torch.bfloat16])
     native = native_bfloat16("cpu")
-    text = f"bfloat16 is {ratio:.1f} times as fast as float32 on this CPU (a product of matrices)"
+    text = f"bfloat16 is {ratio:.2g} times as fast as float32 on this CPU (a product of matrices)"
     text += ", and is used" if native else "; the CPU has no instructions for it, so float32 is used"
     if native and ratio < 1:
         hint = "If a second `alloykit doctor` shows the same, set `precision: float32` in `training:` and `inference:`."
