@@ -9,7 +9,7 @@ import pytest
 
 from alloykit import progress
 from alloykit.errors import AlloyError
-from alloykit.progress import bar, library_bars_off, log_line, logged_to, rate, set_quiet
+from alloykit.progress import bar, library_bars_off, log_line, logged_to, rate, set_quiet, warn_line
 
 
 class Clock:
@@ -70,6 +70,7 @@ def test_the_log_gets_the_lines_also_in_silence(
     try:
         with pytest.raises(AlloyError), logged_to(tmp_path / "run.log", "recipe.yaml"):
             log_line("before the folder is a run's")
+            warn_line("there are few texts")
             assert not (tmp_path / "run.log").exists()
             (tmp_path / "recipe.yaml").touch()
             work()
@@ -78,9 +79,10 @@ def test_the_log_gets_the_lines_also_in_silence(
         set_quiet(False)
     log_line("outside")
     lines = (tmp_path / "run.log").read_text().splitlines()
-    assert capsys.readouterr().err == "outside\n"
+    assert capsys.readouterr().err == "warning: there are few texts\noutside\n"
     assert lines[0] == "2026-01-01 00:00:00 before the folder is a run's"
-    assert len(lines) == 7
+    assert lines[1] == "2026-01-01 00:00:00 warning: there are few texts"
+    assert len(lines) == 8
     assert lines[-1].endswith("ended by AlloyError: expected more; got less.")
 
 

@@ -18,7 +18,7 @@ from alloykit.terminal import echo_error
 
 LINE_SECONDS = 20.0  # between two lines about the same work; with slow batches at most 30 s pass between two lines
 
-_quiet = False
+_quiet, _warns = False, True
 _log: RunLog | None = None
 
 
@@ -69,21 +69,21 @@ def console() -> Console:
     return Console(file=sys.stderr, quiet=_quiet, highlight=False, soft_wrap=True)
 
 
-def set_quiet(quiet: bool) -> None:
-    """Set whether `log_line` and `bar` print nothing."""
-    global _quiet
-    _quiet = quiet
+def set_quiet(quiet: bool, warnings: bool = True) -> None:
+    """Set whether `log_line` and `bar` print nothing, and whether `warn_line` prints."""
+    global _quiet, _warns
+    _quiet, _warns = quiet, warnings
 
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """`log_line` and `bar` print and log nothing inside the block."""
-    global _quiet, _log
-    before, _quiet, _log = (_quiet, _log), True, None
+    """`log_line`, `warn_line` and `bar` print and log nothing inside the block."""
+    global _quiet, _warns, _log
+    before, _quiet, _warns, _log = (_quiet, _warns, _log), True, False, None
     try:
         yield
     finally:
-        _quiet, _log = before
+        _quiet, _warns, _log = before
 
 
 @contextmanager
@@ -106,6 +106,15 @@ def log_line(text: str) -> None:
         _log.write(visible(text))
     if not _quiet:
         echo_error(visible(text))
+
+
+def warn_line(text: str) -> None:
+    """Print a warning, also with `set_quiet`."""
+    line = visible(f"warning: {text}")
+    if _log is not None:
+        _log.write(line)
+    if _warns:
+        echo_error(line)
 
 
 @contextmanager

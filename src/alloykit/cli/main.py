@@ -330,7 +330,8 @@ def main() -> None:
     """Entry point of the `alloykit` command."""
     set_environment()
     terminal.open_streams()
-    set_quiet(launched()[0] > 0)
+    first = not launched()[0]
+    set_quiet(not first, warnings=first)
     try:
         with exit_codes(), noted_interrupts(processes=launched()[1]):
             code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions

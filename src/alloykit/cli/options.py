@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from alloykit.cli.errors import be_verbose
 from alloykit.paths import user_path
+from alloykit.processes import launched
 from alloykit.progress import set_quiet
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def set_verbosity(verbose: bool, quiet: bool) -> None:
     if verbose:
         be_verbose()
     if quiet:
-        set_quiet(True)
+        set_quiet(True, warnings=not launched()[0])
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from alloykit.files import file_errors, is_left_over, link_file
-from alloykit.progress import log_line
+from alloykit.progress import warn_line
 from alloykit.run_folder.file_names import CACHE, STATES
 from alloykit.run_folder.output_folder import LOCK_FILES
 
@@ -21,9 +21,7 @@ def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> None:
     """
     store = earlier / CACHE
     if not store.is_dir():
-        log_line(
-            f"warning: no cached outputs in {earlier}: every teacher reads every text. --cache names another place"
-        )
+        warn_line(f"no cached outputs in {earlier}: every teacher reads every text. --cache names another place")
         return
     with file_errors(store):
         files = [path for path in store.rglob("*") if path.is_file() and _belongs(path.relative_to(store), teachers)]

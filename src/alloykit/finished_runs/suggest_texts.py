@@ -27,7 +27,7 @@ from alloykit.labels import GIVEN
 from alloykit.methods.multi_label import label_probabilities
 from alloykit.methods.requirements import require_few_labels, supervised
 from alloykit.outputs import Source, chunks
-from alloykit.progress import bar, log_line
+from alloykit.progress import bar, log_line, warn_line
 from alloykit.recipe.models import InMemory
 from alloykit.run_folder.file_names import CACHE, RECIPE
 from alloykit.run_folder.run_folder import RunFolder
@@ -179,7 +179,7 @@ def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Pat
 
     found = attempt(method, "its targets of the pool", targets, warnings)
     for warning in warnings:
-        log_line(f"warning: {warning}")
+        warn_line(warning)
     return found
 
 

@@ -14,7 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.models.batches import token_batches
 from alloykit.models.tokens import check_tokens, pad
 from alloykit.out_of_memory import is_out_of_memory, release_memory
-from alloykit.progress import log_line
+from alloykit.progress import log_line, warn_line
 
 Advance = Callable[[int], None]
 RunBatch = Callable[[dict[str, Tensor]], Tensor]
@@ -98,9 +98,7 @@ def forward_texts(
 @cache
 def _say_once(name: str, error: str) -> None:
     """Warn that texts are read one by one: once for each model and kind of error, because it is cached."""
-    log_line(
-        f"warning: {name} cannot read some texts together ({error}). They are read one by one, which takes longer."
-    )
+    warn_line(f"{name} cannot read some texts together ({error}). They are read one by one, which takes longer.")
 
 
 def _failed(error: BaseException, name: str, tokens: int) -> AlloyError:

@@ -12,7 +12,7 @@ from alloykit.models.loading_errors import loading_errors
 from alloykit.models.location import ModelLocation
 from alloykit.models.quiet_loading import quiet_transformers
 from alloykit.models.tokens import check_tokens, encode, pad, share_pad_token, usable_length
-from alloykit.progress import log_line
+from alloykit.progress import warn_line
 
 FEW = 8  # tokens of a text; a tokenizer that leaves fewer has probably a wrong setting
 TRIAL_TEXTS = ["a", "a text to try: 1, 2, 3"]
@@ -53,8 +53,8 @@ def checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: i
 def _warn_of_short_texts(tokenizer: Any, location: ModelLocation) -> None:
     room = tokenizer.model_max_length - tokenizer.num_special_tokens_to_add()
     if room < FEW:
-        log_line(
-            f"warning: '{location.model}' reads only {max(room, 0)} tokens of each text: `model_max_length` in its tokenizer_config.json is "
+        warn_line(
+            f"'{location.model}' reads only {max(room, 0)} tokens of each text: `model_max_length` in its tokenizer_config.json is "
             f"{tokenizer.model_max_length}. If that is a mistake, correct it there"
         )
 

@@ -16,7 +16,7 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
 from alloykit.names import quoted
 from alloykit.outputs import Source, chunks
-from alloykit.progress import log_line
+from alloykit.progress import log_line, warn_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
@@ -58,7 +58,7 @@ def evaluate_run(
     result |= {"of_recipe": of_recipe, "unused": {"duplicates": data.duplicates, **data.dropped}}
     warnings = alike_as_one(warnings)
     for warning in warnings:
-        log_line(f"warning: {warning}")
+        warn_line(warning)
     earlier = metrics["warnings"]
     new = {"evaluation": result, "warnings": earlier + [w for w in warnings if w not in earlier]}
     write_json(run.folder / METRICS, metrics | new)

@@ -10,7 +10,7 @@ from typing import Any
 from alloykit.files import write_json
 from alloykit.methods.registry import spec_of
 from alloykit.models.export import ESTIMATED, TEMPERATURE, save_in_config
-from alloykit.progress import log_line
+from alloykit.progress import warn_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.read import read_summary
 from alloykit.run_folder.run_folder import RunFolder
@@ -130,5 +130,5 @@ class Findings:
     def _print(self) -> None:
         self.warnings[self.printed :] = alike_as_one(self.warnings[self.printed :])
         for warning in self.warnings[self.printed :]:
-            log_line(f"warning: {warning}")
+            warn_line(warning)
         self.printed = len(self.warnings)

@@ -9,7 +9,7 @@ from pathlib import Path
 from alloykit.data import Texts
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.paths import user_path
-from alloykit.progress import log_line, logged_to
+from alloykit.progress import log_line, logged_to, warn_line
 from alloykit.recipe.models import Recipe
 from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.run_folder.file_names import CACHE, LOG
@@ -35,7 +35,7 @@ def sweep_recipe(
     with own, _logged(cache or Path(recipe.output) / CACHE, part):
         prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")), tables)
         for hint in distill_hints(prepared):
-            log_line(f"warning: {hint}")
+            warn_line(hint)
         store = prepared.store(cache)
         sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
         log_line(f"cached outputs are in {store.storage.url}")

@@ -10,7 +10,7 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.names import clean_names, is_anonymous, quoted
-from alloykit.progress import log_line
+from alloykit.progress import warn_line
 from alloykit.recipe.models import TeachRecipe, TogetherRecipe
 from alloykit.stages.prepare import student_shape_of
 from alloykit.stages.recipe_texts import read
@@ -48,8 +48,8 @@ def _warn_of_numbers(recipe: Teaching, texts: Texts) -> None:
     """Numbers may be positions in a list of names that is elsewhere. Other commands refuse a teacher with such labels."""
     found = sorted(set(texts.table["label"]))
     if recipe.labels is None and is_anonymous(found):
-        log_line(
-            f"warning: the labels of the texts are {quoted(found)}, and the teacher gets them as names. `amalgamate` asks for real ones. "
+        warn_line(
+            f"the labels of the texts are {quoted(found)}, and the teacher gets them as names. `amalgamate` asks for real ones. "
             "If they are positions, name them in order: `data: {label_names: [bug, login]}`"
         )
 

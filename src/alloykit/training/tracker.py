@@ -12,7 +12,7 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from alloykit.errors import AlloyError
-from alloykit.progress import log_line
+from alloykit.progress import warn_line
 
 FOLDER = "tensorboard"  # in the output folder; transformers would write into the checkpoints' folder, which is removed
 PROJECT = "alloykit"
@@ -53,9 +53,7 @@ class Tracker(TrainerCallback):
                 with redirect_stdout(sys.stderr):  # standard output is for results
                     getattr(callback, event)(args, state, control, **kwargs)
             except Exception as error:  # of foreign libraries and servers
-                log_line(
-                    f"warning: tracker {name} failed, and nothing more is sent to it: {type(error).__name__}: {error}"
-                )
+                warn_line(f"tracker {name} failed, and nothing more is sent to it: {type(error).__name__}: {error}")
                 del self._callbacks[name]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 
 from alloykit.errors import AlloyError
-from alloykit.progress import log_line
+from alloykit.progress import warn_line
 from alloykit.web.bounded_connection import BoundedConnection
 from alloykit.web.guard import is_loopback
 from alloykit.web.serve_options import ServeOptions
@@ -104,8 +104,8 @@ def address_of(place: socket.socket, options: ServeOptions) -> str:
 def warn_of_exposure(options: ServeOptions) -> None:
     """Warn if other machines can reach the address."""
     if not is_loopback(options.host):
-        log_line(
-            f"warning: {options.host} is not this machine's loopback address: everybody who reaches the port can ask the student. "
+        warn_line(
+            f"{options.host} is not this machine's loopback address: everybody who reaches the port can ask the student. "
             "The server has no passwords and no encryption; put a proxy that has both in front of it."
         )
 
