@@ -145,7 +145,8 @@ def test_of_a_repeated_text_the_first_answer_counts(tmp_path: Path) -> None:
     [
         ({"bug": 0.5, "login": 0.9}, {}, "1 in all"),
         ({"bug": -0.5, "login": 1.5}, {}, "none negative"),
-        ({"bug": "much", "login": 1}, {}, "numbers in the columns"),
+        ({"label": "bug", "score": 1}, {}, "numbers in the columns.*got 'bug'.*`label: COLUMN"),
+        ({"label": "bug"}, {}, "at least 2 labels.*got 'label'.*`label: COLUMN"),
         ({"bug": 0.5, "login": 0.5}, {"labels": ["bug", "crash"]}, "a column for every label"),
         ({"bug": 0.5, "login": 0.5}, {"labels": ["bug"]}, "at least 2 labels"),
         ({"said": "bug", "p": 2}, {"label": "said", "confidence": "p", "labels": LABELS}, "confidences from 0 to 1"),

@@ -121,7 +121,9 @@ class AnswersSpec(TeacherSpec):
             raise AlloyError(
                 expected=f"at least 2 labels of teacher '{name}' in '{self.answers}'",
                 got=quoted(labels) or "none",
-                hint="Name them: `labels: [bug, login]`.",
+                hint="Name them: `labels: [bug, login]`."
+                if self.label or self.top or self.labels
+                else "Every column but the text has the probabilities of one label. If a column has labels, name it: `label: COLUMN, certainty: 0.9`.",
             )
         return AnswersInfo(name, self, labels)
 
@@ -391,7 +393,8 @@ def _number(cell: Any, where: str) -> float:
         raise AlloyError(
             expected=f"numbers in the columns of the answers in {where}",
             got=shown(cell),
-            hint="Leave all of a row's answers empty where there is none. Name the columns with `labels:` if others are not labels.",
+            hint="Leave all of a row's answers empty where there is none. If a column has labels in place of numbers, name it: `label: COLUMN, "
+            "certainty: 0.9`. If only some columns are labels, list them: `labels: [bug, login]`.",
         )
     return value
 
