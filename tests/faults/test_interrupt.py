@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 from commandline import run_here
@@ -14,6 +15,15 @@ from commandline import run_here
 from alloykit.cli import main as cli
 from alloykit.interrupts import noted_interrupts, raise_noted
 from alloykit.progress import bar
+
+
+@pytest.fixture(autouse=True)
+def usual_signals() -> Iterator[None]:
+    """Ray, once it has been started in this process, leaves its own handler of SIGTERM. With `nohup`, SIGHUP is ignored."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 class Finalised:
@@ -49,11 +59,7 @@ def test_afterwards_all_is_as_before() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_end_a_command_as_ctrl_c_does(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "app", lambda **_: os.kill(os.getpid(), number))
-    before = signal.signal(number, signal.SIG_DFL)  # with `nohup make test`, SIGHUP is ignored
-    try:
-        found = run_here("methods")
-    finally:
-        signal.signal(number, before)
+    found = run_here("methods")
     assert (found.code, found.err) == (128 + number, "stopped. Run the same command again to go on.\n")
 
 
@@ -69,12 +75,9 @@ def test_an_error_that_an_interrupt_caused_is_an_interrupt() -> None:
 
 def test_a_signal_that_is_ignored_stays_so() -> None:
     """With `nohup`. And a launcher's signals are its own."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with noted_interrupts():
-            os.kill(os.getpid(), signal.SIGHUP)
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with noted_interrupts():
+        os.kill(os.getpid(), signal.SIGHUP)
     with noted_interrupts(processes=2):
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
