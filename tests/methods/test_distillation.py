@@ -124,6 +124,12 @@ def test_an_ensemble_by_itself_is_not_softened(rows: Rows) -> None:
     assert create("best_single").as_classifier() is None
 
 
+def test_teachers_that_are_never_right_have_equal_weights(rows: Rows) -> None:
+    said = [{int(np.argmax(answer(rows, k, x))) for k in range(2)} for x in range(B)]
+    rows = replace(rows, labels=torch.tensor([min({0, 1, 2} - labels) for labels in said]))
+    assert create({"name": "w_ensemble"}).fit(Pool(rows), context(rows))["weights"].tolist() == [0.5, 0.5]
+
+
 def test_wrong_weights_are_refused(rows: Rows) -> None:
     for wrong in ([1.0], [1.0, -1.0], [0.0, 0.0]):
         with pytest.raises(AlloyError, match="2 weights"):

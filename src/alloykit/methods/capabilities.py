@@ -48,7 +48,7 @@ def _nothing_to_read(needs: Needs, gives: Mapping[str, Gives]) -> bool:
 
 def remaining(gives: Mapping[str, Gives], context: Context, *, has_labels: bool) -> list[str]:
     """The methods, by name, that these teachers and texts are enough for; "muka (passes: 0)" where only other options than its defaults will do."""
-    found = []
+    found, same_labels = [], bool(context.space.has_label().all())
     for name in methods():
         for options in ({}, {"passes": 0}):
             try:
@@ -56,7 +56,8 @@ def remaining(gives: Mapping[str, Gives], context: Context, *, has_labels: bool)
             except (AlloyError, ValidationError):
                 continue
             enough = len(gives) >= method.needs.teachers and (has_labels or not method.needs.labels)
-            if enough and not lacking(method, gives, context):
+            fits = same_labels or not (method.one_task and method.needs.teachers)
+            if enough and fits and not lacking(method, gives, context):
                 found.append(f"{name} (passes: 0)" if options else name)
                 break
     return found

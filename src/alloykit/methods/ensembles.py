@@ -201,7 +201,8 @@ def _right(rows: Rows, context: Context) -> Tensor:
 
 
 def _normalised(weights: Tensor) -> Tensor:
-    return (weights / weights.sum()).float()
+    """Equal weights if all are 0, as those of teachers that are never right."""
+    return (weights / weights.sum() if weights.any() else torch.full_like(weights, 1 / len(weights))).float()
 
 
 def _one_hot(which: Tensor, rows: Rows) -> Tensor:
