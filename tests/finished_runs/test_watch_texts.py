@@ -26,6 +26,7 @@ def texts(path: Path, n: int, seed: int, labels: tuple[str, ...] = toy.LABELS) -
     return write_csv(path, [(text,) for text, _ in toy.examples(n, seed, labels)])
 
 
+@pytest.mark.slow
 def test_texts_like_the_pool_and_others(run: Path, tmp_path: Path, call: Call) -> None:
     same = texts(tmp_path / "same.csv", 200, 40)
     result = call("watch", run, same, "--json", "--fail-over", "0.25")

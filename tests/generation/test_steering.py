@@ -353,6 +353,7 @@ def test_texts_of_a_chat_model_begin_as_documents_do(folder: Path, tmp_path: Pat
         Writer(options(folder, language_model=model, start_token="<s>"), "cpu")
 
 
+@pytest.mark.slow
 def test_prompted_and_steered(folder: Path, teacher: HuggingFaceTeacher) -> None:
     """The teacher steers the answer to a message, and does not read the message."""
     control = []

@@ -177,6 +177,7 @@ def test_a_student_that_computes_in_float32_only(name: str, folders: dict[str, P
     assert [one["probability"] for one in together] == pytest.approx([one["probability"] for one in alone], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_states_of_tokens_that_were_joined_are_not_compared(folders: dict[str, Path], tmp_path: Path) -> None:
     other = str(tiny.classifier(tmp_path / "other", ["alpha", "beta"]))
     long = [" ".join(tiny.WORDS[i : i + 8]) for i in range(40)]
@@ -256,6 +257,7 @@ def test_attention_of_a_decoder_is_not_compared(name: str, folders: dict[str, Pa
         )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
     some_quick(
@@ -274,6 +276,7 @@ def test_teachers_that_do_not_read_embeddings(case: tuple[str, str], folders: di
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_states_beyond_float16_are_the_largest_of_it(folders: dict[str, Path], tmp_path: Path) -> None:
     """As those of Gemma 3, whose layers add to them and normalise them only before they use them."""
     folder = Path(shutil.copytree(folders["gpt2"], tmp_path / "large"))
