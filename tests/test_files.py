@@ -248,14 +248,19 @@ def test_a_folder_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert not former.exists()
 
 
-def test_an_output_that_is_a_device_or_a_pipe_stays_one(tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
+def through_a_pipe(pipe: Path, text: str) -> bytes:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    write_output(pipe, "answers")
-    assert os.read(reader, 100) == b"answers"
-    os.close(reader)
-    assert pipe.is_fifo()
+    try:
+        write_output(pipe, text)
+        return os.read(reader, 100)
+    finally:
+        os.close(reader)
+
+
+def test_an_output_that_is_a_device_or_a_pipe_stays_one(tmp_path: Path) -> None:
+    assert through_a_pipe(tmp_path / "pipe", "answers") == b"answers"
+    assert (tmp_path / "pipe").is_fifo()
     with (tmp_path / "file").open("w+") as file:
         file.write("earlier ")
         file.flush()
@@ -276,12 +281,7 @@ def test_what_utf8_cannot_hold_is_written_as_an_escape(tmp_path: Path) -> None:
     write_atomic(tmp_path / "file", "a path \udcff")
     assert (tmp_path / "file").read_bytes() == b"a path \\udcff"
     assert files.digest({"path": "\udcff"}) != files.digest({"path": "x"})
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    write_output(pipe, "a path \udcff")
-    assert os.read(reader, 100) == b"a path \\udcff"
-    os.close(reader)
+    assert through_a_pipe(tmp_path / "pipe", "a path \udcff") == b"a path \\udcff"
 
 
 def test_a_digest_does_not_depend_on_the_order_of_keys() -> None:

@@ -188,6 +188,13 @@ def test_passes_of_a_certain_answer_vary():
     check_varies(logits.softmax(-1), passes, "t")
 
 
+def test_passes_that_vary_little_vary():
+    plain = torch.tensor([[0.5, 0.5]])
+    check_varies(plain, plain + torch.tensor([[[1e-5, -1e-5]]]), "t")
+    with pytest.raises(AlloyError, match="zero variance"):
+        check_varies(plain, plain + torch.tensor([[[6e-8, -6e-8]]]), "t")
+
+
 def test_switches_of_other_types_are_left_alone():
     config = AutoConfig.for_model("bert", use_dropout_layer=True, dropout_names=["a"])
     changed = set_dropout_rate(config, 0.2)

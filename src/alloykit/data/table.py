@@ -23,9 +23,8 @@ from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import RowIndex, id_blocks
 from alloykit.temporary.rows_at import Array
 
-BETWEEN_LABELS = (
-    "\x1f"  # in the label of a text with several: Unicode's unit separator, which no name has, unlike a line break
-)
+# In the label of a text with several. Unicode's unit separator, because a name can have a line break.
+BETWEEN_LABELS = "\x1f"
 UNLABELLED = "?"
 """The labels of a text that nobody has labelled yet, where a text may have several. An empty cell says that no label fits."""
 SHOWN = 5  # row numbers of unusable rows that a message lists
@@ -240,8 +239,8 @@ def _label(value: Any, label_names: Sequence[str], class_names: Sequence[str], w
     if isinstance(value, str):
         if not label_names or value in label_names:
             return value
-        # A csv has only strings. Its "1" is a position, unless some label names are numbers.
-        number, *others = (word.removesuffix(".0") for word in (value, *label_names))  # see below
+        # A csv has only strings. Its "1" is a position, unless some label names are numbers. pandas writes "1.0" beside missing values.
+        number, *others = (word.removesuffix(".0") for word in (value, *label_names))
         if not (number.isascii() and number.isdecimal()) or any(other.isdecimal() for other in others):
             raise AlloyError(expected=f"a label among {quoted(label_names)}", got=f"{shown(value)} in {where}")
         value = int(number)

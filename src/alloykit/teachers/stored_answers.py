@@ -123,7 +123,7 @@ class AnswersSpec(TeacherSpec):
                 got=quoted(labels) or "none",
                 hint="Name them: `labels: [bug, login]`."
                 if self.label or self.top or self.labels
-                else "Every column but the text has the probabilities of one label. If a column has labels, name it: `label: COLUMN, certainty: 0.9`.",
+                else "Each column beside the text is read as the probabilities of one label. If a column has labels, name it: `label: COLUMN, certainty: 0.9`.",
             )
         return AnswersInfo(name, self, labels)
 
