@@ -30,6 +30,7 @@ def states(folder: Path, text: str, layer: int) -> torch.Tensor:
     return model(**batch, output_hidden_states=True).hidden_states[layer][0]
 
 
+@pytest.mark.slow
 def test_pooled_states_are_the_mean_over_real_tokens(
     billing: HuggingFaceInfo, delivery: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -35,6 +35,7 @@ def test_skewed_pools(counts: tuple[int, ...]) -> None:
     assert notes["shares"]["teacher 1"][-1] == pytest.approx(sum(counts[:2]) / sum(counts), abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("foreign", some_quick([200, 400, 800], 400))
 def test_foreign_texts_are_found_and_count_a_quarter(foreign: int) -> None:
     pool = Pool((100, 100, 100, 100), foreign=foreign)

@@ -91,6 +91,7 @@ class Again:
         return self.pool.rows(self.at[torch.as_tensor(list(indices))].tolist())  # type: ignore[call-overload]
 
 
+@pytest.mark.slow
 def test_a_few_texts_many_times_change_nothing() -> None:
     """Two texts of one label a thousand times each: as many as all others."""
     plain = Pool((200, 200, 200, 200))

@@ -123,6 +123,7 @@ def test_a_hub_that_cannot_be_reached(online: pytest.MonkeyPatch, capsys: pytest
         refused("org/unreachable", "cannot be reached", capsys)
 
 
+@pytest.mark.slow
 def test_a_hub_that_never_answers(online: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         online.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")

@@ -19,7 +19,7 @@ def test_significantly_better() -> None:
         "The accuracy of the student is 80.0\u00a0% on 1,000 labelled texts (95\u00a0% interval 78.0\u00a0% to 82.0\u00a0%). "
         "About 1 in 5 answers is wrong.",
         "The best alternative is the ensemble (the label with the largest output of all teachers) with 70.0\u00a0%. Difference: +10.0 points "
-        "(95\u00a0% interval +5.0 to +15.0, p = 0.001 after Holm's correction for 1 comparison).",
+        "(95\u00a0% interval +5.0 to +15.0, p\u00a0=\u00a00.001 after Holm's correction for 1 comparison).",
         "The intervals and p are about this one training. Another seed gives another student.",
     ]
 
@@ -28,7 +28,7 @@ def test_significantly_better() -> None:
 def test_significantly_worse(name: str, called: str) -> None:
     metrics = case(**{name.replace(" ", "_"): rival(-0.1, -0.15, -0.05, 0.0004)})
     found = check(metrics, "poor", headline(name, 0.9, f"{called} is significantly better"))
-    assert "−10.0 points (95\u00a0% interval −15.0 to −5.0, p < 0.001" in found.points[1]
+    assert "−10.0 points (95\u00a0% interval −15.0 to −5.0, p\u00a0<\u00a00.001" in found.points[1]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_ensemble_is_named_beside_a_better_alternative() -> None:
     )
     assert found.points[2] == (
         "The ensemble (the label with the largest output of all teachers) has 60.0\u00a0%. Difference: +20.0 points "
-        "(95\u00a0% interval +15.0 to +25.0, p < 0.001)."
+        "(95\u00a0% interval +15.0 to +25.0, p\u00a0<\u00a00.001)."
     )
 
 

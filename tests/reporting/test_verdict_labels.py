@@ -39,7 +39,7 @@ def test_the_student_is_compared_with_the_mean_of_its_teachers(
     metrics = several(student, mean, **dict(zip(("low", "high", "p"), gain, strict=True)))
     figures = f"micro-F1 {100 * student:.1f}\u00a0%, mean of the teachers {100 * mean:.1f}\u00a0%"
     found = check(metrics, status, f"Student: {figures}: {conclusion} on 200 texts.")
-    assert any(point.startswith("Difference: ") and " p " in point for point in found.points)
+    assert any(point.startswith("Difference: ") and " p\u00a0" in point for point in found.points)
     assert any("more than two errors" in point for point in found.points) is (student < 0.5)
     assert ("The test found no problem." in next_steps(metrics)[0]) is (status != "poor")
 

@@ -283,6 +283,7 @@ def test_alloy_without_states_and_without_an_encoder(recipe: dict[str, Any], tmp
     assert call("plan", write_recipe(tmp_path, recipe | {"method": "alloy", "evaluate": None}), "--no-probe").code == 0
 
 
+@pytest.mark.slow
 def test_a_student_in_memory(recipe: dict[str, Any], models: dict[str, Path], tmp_path: Path) -> None:
     from transformers import AutoModel, AutoTokenizer
 

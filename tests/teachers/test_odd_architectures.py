@@ -117,6 +117,7 @@ def test_bfloat16_where_the_architecture_computes_in_it(name: str, folders: dict
     assert bool(teacher.answer(teacher.prepare(TEXTS), lambda n: None).logits.isfinite().all())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", some_quick(["bart", "gemma3", "perceiver"], "bart"))
 def test_a_run_with_such_a_teacher(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     other = tiny.classifier(tmp_path / "other", ["alpha", "beta"])

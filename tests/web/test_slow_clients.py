@@ -66,6 +66,7 @@ def test_a_slow_client_is_dropped(begin: bytes, slowly: bytes, answer: bytes) ->
         assert "alloykit_active_requests 1.0" in site.get("/metrics").text, "only the request for this page"
 
 
+@pytest.mark.slow
 def test_a_client_that_takes_no_answer_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alloykit.web.bounded_connection.ANSWER_S", 0.2)
     with running(Fake(), timeout=0.2) as site, socket.socket() as connection:

@@ -83,5 +83,5 @@ def _figures(found: Mapping[str, Any]) -> list[Figure]:
         label: ((row["old"], row["interval_old"]), (row["new"], row["interval_new"]))
         for label, row in found["labels"].items()
     }
-    caption = "Accuracy on the texts of each label, with 95 % intervals."
+    caption = "Accuracy on the texts of each label, with 95\u00a0% intervals."
     return [figures.two_shares("labels", rows, ("before", "now"), caption, "accuracy (%)")]

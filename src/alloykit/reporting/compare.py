@@ -111,4 +111,4 @@ def _figures(judged: Mapping[str, Any], order: Sequence[str]) -> list[Figure]:
     if not order:
         return []
     scores = {name: judged[name] for name in reversed(order)}
-    return [figures.accuracies(scores, "Accuracy of each run, with 95 % intervals.")]
+    return [figures.accuracies(scores, "Accuracy of each run, with 95\u00a0% intervals.")]

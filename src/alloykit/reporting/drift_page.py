@@ -65,7 +65,7 @@ def _labels_figure(found: Mapping[str, Any]) -> Figure:
         name: ((row["pool"], row["pool_interval"]), (row["new"], row["new_interval"]))
         for name, row in found["labels"]["shares"].items()
     }
-    caption = "Share of the texts that the student gives each label to, with 95 % intervals."
+    caption = "Share of the texts that the student gives each label to, with 95\u00a0% intervals."
     return figures.two_shares("shares", rows, SERIES, caption, "share of texts (%)")
 
 

@@ -144,7 +144,7 @@ def run_figures(run: Mapping[str, Any]) -> dict[str, list[Figure]]:
 def _add_tested(found: dict[str, list[Figure]], metrics: Mapping[str, Any], tested: Mapping[str, Any]) -> None:
     judged, scores = tested["judged"], tested["scores"]
     order = [n for n in scores if n != judged] + [judged]
-    caption = f"Accuracy of the {judged} and of its alternatives, with 95 % intervals."
+    caption = f"Accuracy of the {judged} and of its alternatives, with 95\u00a0% intervals."
     found["accuracy"] += [
         figures.accuracies({n: scores[n] for n in order}, caption),
         figures.confusion(tested["confusion"], metrics["labels"], f"Confusion matrix of the {judged}."),

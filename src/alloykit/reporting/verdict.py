@@ -61,7 +61,7 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
         better = f"the {_MEAN if gain['difference'] < 0 else 'student'} is significantly better"
         conclusion = f": {better if gain['p'] < ALPHA else _no_difference(gain, 'student')}"
         points += [
-            f"Difference: {points_of(gain['difference'])} points (95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p'])}).",
+            f"Difference: {points_of(gain['difference'])} points (95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, {_p(gain['p'])}).",
             "The interval and p are about this one training. Another seed gives another student.",
         ]
     if student["micro_f1"] < 0.5:  # 2 × right / (2 × right + wrong) < 1/2
@@ -205,7 +205,7 @@ def _difference(found: Mapping[str, Any], best: str) -> str:
     return (
         f"The best alternative is {_the(best)}{meaning} with {percent(found['scores'][best]['accuracy'])}{_some_texts(found, best)}. Difference: "
         f"{points_of(gain['difference'])} points (95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, "
-        f"p {_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
+        f"{_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
     )
 
 
@@ -214,7 +214,7 @@ def _against_the_ensemble(found: Mapping[str, Any]) -> str:
     gain, accuracy = found["significance"]["ensemble"], percent(found["scores"]["ensemble"]["accuracy"])
     return (
         f"The ensemble ({EXPLAINED['ensemble']}) has {accuracy}. Difference: {points_of(gain['difference'])} points "
-        f"(95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p_holm'])})."
+        f"(95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, {_p(gain['p_holm'])})."
     )
 
 
@@ -328,4 +328,4 @@ def points_of(share: float) -> str:
 
 
 def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+    return "p\u00a0<\u00a00.001" if p < 0.001 else f"p\u00a0=\u00a0{p:.3f}"
