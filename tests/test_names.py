@@ -9,7 +9,18 @@ import yaml
 from alloykit.cli.listings import method_details
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
-from alloykit.names import alike, as_it_looks, escaped, is_anonymous, nearest_name, quoted, rename, short, unknown_name
+from alloykit.names import (
+    alike,
+    as_it_looks,
+    counted,
+    escaped,
+    is_anonymous,
+    nearest_name,
+    quoted,
+    rename,
+    short,
+    unknown_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +53,11 @@ def test_lists_of_names_are_cut():
     assert quoted(range(30)).endswith(", '29'")
     assert short("x" * 40) == "x" * 40
     assert short("x" * 41) == "x" * 40 + "…"
+
+
+def test_a_number_has_its_unit():
+    assert [counted(n, "text") for n in (0, 1, 2, 1_234_567)] == ["0 texts", "1 text", "2 texts", "1,234,567 texts"]
+    assert [counted(n, "epoch") for n in (1.0, 0.5)] == ["1 epoch", "0.5 epochs"]
 
 
 @pytest.mark.parametrize("ask", [create, method_details])

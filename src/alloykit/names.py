@@ -53,6 +53,11 @@ def first_of(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
 
 
+def counted(number: float, unit: str) -> str:
+    """A number with its unit: "1 text", "1,500 texts". `unit` is the singular."""
+    return f"{number:,.12g} {unit}{'' if number == 1 else 's'}"
+
+
 def short(name: object) -> str:
     """A name on one line, cut to 40 characters. It may be a text (the first line of a csv without a header), and messages must not leak texts."""
     return visible(str(name) if len(str(name)) <= 40 else f"{str(name)[:40]}…")

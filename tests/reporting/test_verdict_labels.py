@@ -37,8 +37,8 @@ def test_the_student_is_compared_with_the_mean_of_its_teachers(
     student: float, mean: float, gain: tuple[float, float, float], status: str, conclusion: str
 ) -> None:
     metrics = several(student, mean, **dict(zip(("low", "high", "p"), gain, strict=True)))
-    figures = f"micro-F1 {100 * student:.1f}\u00a0%, mean of the teachers {100 * mean:.1f}\u00a0%"
-    found = check(metrics, status, f"Student: {figures}: {conclusion} on 200 texts.")
+    figures = f"Micro-F1 of the student {100 * student:.1f}\u00a0%, of the mean of the teachers {100 * mean:.1f}\u00a0%"
+    found = check(metrics, status, f"{figures}: {conclusion} on 200 texts.")
     assert any(point.startswith("Difference: ") and " p\u00a0" in point for point in found.points)
     assert any("more than two errors" in point for point in found.points) is (student < 0.5)
     assert ("The test found no problem." in next_steps(metrics)[0]) is (status != "poor")
@@ -47,12 +47,12 @@ def test_the_student_is_compared_with_the_mean_of_its_teachers(
 def test_both_are_compared_on_the_texts_that_the_teachers_answered() -> None:
     """On all texts the student has 76.8 %: it is worse on those that the teachers have no answer to."""
     metrics = several(0.768, 0.873, difference=0.075, low=0.05, high=0.1, p=0.001, texts=120)
-    figures = "micro-F1 94.8\u00a0%, mean of the teachers 87.3\u00a0%"
+    figures = "Micro-F1 of the student 94.8\u00a0%, of the mean of the teachers 87.3\u00a0%"
     where = "the 120 of 200 texts that a teacher has an answer to"
-    check(metrics, "good", f"Student: {figures}: the student is significantly better on {where}.")
+    check(metrics, "good", f"{figures}: the student is significantly better on {where}.")
 
 
 def test_a_run_of_an_earlier_version_has_no_test_of_the_difference() -> None:
-    figures = "micro-F1 80.0\u00a0%, mean of the teachers 90.0\u00a0%"
-    found = check(several(0.8, 0.9), "poor", f"Student: {figures} on 200 texts.")
+    figures = "Micro-F1 of the student 80.0\u00a0%, of the mean of the teachers 90.0\u00a0%"
+    found = check(several(0.8, 0.9), "poor", f"{figures} on 200 texts.")
     assert not any("Difference" in point for point in found.points)

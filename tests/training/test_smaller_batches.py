@@ -62,7 +62,7 @@ def test_it_goes_on_from_the_last_checkpoint(
 
 def test_one_text_too_many_is_an_error(quiet_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_device(monkeypatch, 0)
-    with pytest.raises(AlloyError, match=r"memory for batches of 1 texts.*batch_size"):
+    with pytest.raises(AlloyError, match=r"memory for batches of 1 text.*batch_size"):
         run({"name": "muka"}, quiet_encoder, tmp_path / "run", batch_size=4)
 
 

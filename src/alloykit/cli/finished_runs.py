@@ -26,6 +26,7 @@ from alloykit.cli.options import (
 )
 from alloykit.errors import AlloyError
 from alloykit.escape import to_json
+from alloykit.names import counted
 
 
 @command
@@ -44,7 +45,7 @@ def suggest(
     found = job(
         run, n, output=output, cache=cache, trust_remote_code=trust, trust_python=trust_python, overwrite=overwrite
     )
-    terminal.echo(f"texts to label: {output} ({len(found)} texts; fill in the column `label`)")
+    terminal.echo(f"texts to label: {output} ({counted(len(found), 'text')}; fill in the column `label`)")
 
 
 @command
@@ -191,7 +192,9 @@ def push(
     )  # fmt: skip
     if dry_run:
         terminal.echo_lines([f"{file['path']}: {file['bytes']:,} bytes" for file in found["files"]])
-        terminal.echo(f"would push {len(found['files'])} files, {found['bytes'] / 1e6:,.1f} MB, to {repository}")
+        terminal.echo(
+            f"would push {counted(len(found['files']), 'file')}, {found['bytes'] / 1e6:,.1f} MB, to {repository}"
+        )
     else:
         terminal.echo(f"pushed: {found['url']}")
 
@@ -250,7 +253,7 @@ def predict(
             all_probabilities=every, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair,
             engine=engine, trust_remote_code=trust, onnx=onnx,
         )  # fmt: skip
-        terminal.echo(f"answers: {len(written)} files in {to}")
+        terminal.echo(f"answers: {counted(len(written), 'file')} in {to}")
         return
     if engine is not None:
         raise AlloyError(

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from alloykit.methods.protocol import Needs
 from alloykit.methods.registry import create, method_class, methods
-from alloykit.names import NAMED, first_of
+from alloykit.names import NAMED, counted, first_of
 from alloykit.progress import duration, rate
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
@@ -156,8 +156,8 @@ def _student_lines(plan: dict[str, Any]) -> list[str]:
         about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
         how = plan["student_training"]
         rule = " (chosen by alloykit; set others in `training:`)" if how["by_rule"] else ""
-        lines.append(f"student: {plan['student_steps']:,} steps{about}")
-        lines.append(f"  {how['epochs']:g} epochs, learning rate {how['learning_rate']:g}{rule}")
+        lines.append(f"student: {counted(plan['student_steps'], 'step')}{about}")
+        lines.append(f"  {counted(how['epochs'], 'epoch')}, learning rate {how['learning_rate']:g}{rule}")
     if plan["seconds"]:
         total = duration(sum(plan["seconds"].values()))
         lines.append(f"in all about {total} (from a probe of {plan['probe_seconds']:.0f} s on this machine)")

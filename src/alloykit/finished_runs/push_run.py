@@ -9,7 +9,7 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.hub_upload import check_repository_name, upload
 from alloykit.finished_runs.upload_files import upload_files
-from alloykit.names import quoted
+from alloykit.names import counted, quoted
 from alloykit.progress import log_line
 from alloykit.reporting.card import IDENTIFIER, LANGUAGE
 from alloykit.run_folder.lock import locked
@@ -51,6 +51,6 @@ def push_run(
         about = {"repository": repository, "branch": branch, "files": listed, "bytes": size}
         if dry_run:
             return about
-        log_line(f"uploading {len(files)} files, {size / 1e6:,.1f} MB, to '{repository}'")
+        log_line(f"uploading {counted(len(files), 'file')}, {size / 1e6:,.1f} MB, to '{repository}'")
         message = f"Student of {run.folder.resolve().name}, by alloykit"
         return about | upload(files, repository, branch=branch, private=private, message=message)

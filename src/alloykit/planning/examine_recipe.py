@@ -12,7 +12,7 @@ from alloykit.errors import AlloyError
 from alloykit.escape import visible
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
-from alloykit.names import quoted, short
+from alloykit.names import counted, quoted, short
 from alloykit.planning.finding import Finding
 from alloykit.planning.plan_run import plan_recipe, plan_several
 from alloykit.precision import native_bfloat16
@@ -83,7 +83,7 @@ def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
     long_texts = recipe.inference.long_texts
     wanted, _ = info.reads(recipe.training.max_length, long_texts)
     teacher = info.load(Reading(max_length=wanted, long_texts=long_texts, device=pick_device(recipe.device)))
-    labels = f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''})"
+    labels = f"{counted(len(info.labels), 'label')} ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''})"
     found = f"{labels}, {teacher.described}"
     if getattr(teacher, "max_length", wanted) < wanted:
         hint = (
@@ -112,7 +112,7 @@ def _texts(recipe: Recipe) -> Iterator[Finding]:
 
 
 def _texts_found(texts: Texts) -> Finding:
-    found = f"{len(texts):,} texts, {len(texts) - texts.duplicates:,} of them distinct"
+    found = f"{counted(len(texts), 'text')}, {len(texts) - texts.duplicates:,} of them distinct"
     if texts.dropped:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in texts.dropped.items())
         hint = "These rows are left out. Correct them, or name another column with `texts: {text: …}`."

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from alloykit.escape import code_block, last_part, markdown, markdown_sentence, visible
 from alloykit.models.location import card_of
+from alloykit.names import counted
 from alloykit.reporting.recipes import model_name
 from alloykit.reporting.verdict import verdict
 
@@ -84,7 +85,7 @@ def card(
         eval_results=_results(run, tested) if tested and tested["judged"] == "student" else None,
     )
     values = {
-        "title": f"{run['name']}: one classifier of {len(metrics['labels'])} labels from {len(teachers)} teachers",
+        "title": f"{run['name']}: one classifier of {counted(len(metrics['labels']), 'label')} from {counted(len(teachers), 'teacher')}",
         "metrics": metrics,
         "teachers": [{**t, "model": model_name(t["model"], t["revision"] is not None)} for t in teachers],
         "method": method,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from alloykit.evaluation.significance import best_against
+from alloykit.names import counted
 from alloykit.reporting import figures
 from alloykit.reporting.figures import Figure, percent
 from alloykit.reporting.page import render_outline
@@ -54,7 +55,7 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
         "figures": _figures(judged, order),
         "differences": recipe_differences([run["recipe"] for run in runs]),
     }
-    return render_outline(f"{len(runs)} runs compared", OUTLINE, values)
+    return render_outline(f"{counted(len(runs), 'run')} compared", OUTLINE, values)
 
 
 def recipe_differences(recipes: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

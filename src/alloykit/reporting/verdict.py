@@ -52,7 +52,7 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
     lost = mean["micro_f1"] - student["micro_f1"] if gain is None else -gain["difference"]
     poor = student["micro_f1"] < 0.5 or (lost > 5 * NEGLIGIBLE and (gain is None or gain["p"] < ALPHA))
     status = "poor" if poor else "mixed" if lost > NEGLIGIBLE else "good"
-    figures = f"micro-F1 {percent(mean['micro_f1'] - lost)}, {_MEAN} {percent(mean['micro_f1'])}"
+    figures = f"Micro-F1 of the student {percent(mean['micro_f1'] - lost)}, of the {_MEAN} {percent(mean['micro_f1'])}"
     where = f"{found['texts']:,} texts"
     conclusion, points = "", ["A label is given to a text if its probability is at least 0.5."]
     if gain is not None:
@@ -66,7 +66,7 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
         ]
     if student["micro_f1"] < 0.5:  # 2 × right / (2 × right + wrong) < 1/2
         points.append("It makes more than two errors for each label that it gives correctly.")
-    headline = f"Student: {figures}{conclusion} on {where}."
+    headline = f"{figures}{conclusion} on {where}."
     weak = [
         f"{label} ({percent(s['recall'], 0)} of {s['texts']:,} texts)"
         for label, s in student["labels"].items()
@@ -130,12 +130,10 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     accuracy, (low, high) = scores[judged]["accuracy"], scores[judged]["interval"]
     best = best_alternative(found)
     status, conclusion = _conclusion(found, best)
-    figures = [f"{judged.capitalize()} {percent(accuracy)}"]
+    beside = accuracy if best is None else _accuracy_beside(found, best)
+    figures = [f"Accuracy of the {judged} {percent(beside)}"]
     if best is not None:
-        figures = [
-            f"{judged.capitalize()} {percent(_accuracy_beside(found, best))}",
-            f"{best} {percent(scores[best]['accuracy'])}",
-        ]
+        figures.append(f"of {_the(best)} {percent(scores[best]['accuracy'])}")
     headline = f"{', '.join(figures)}: {conclusion} on {found['texts']:,} texts."
     if best is not None and (only := _some_texts(found, best)):
         headline = f"{', '.join(figures)}: {conclusion}{only}."

@@ -11,7 +11,7 @@ from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require_several
 from alloykit.models.device import pick_device
-from alloykit.names import quoted
+from alloykit.names import counted, quoted
 from alloykit.processes import joined, launched
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
@@ -103,7 +103,7 @@ def _run(
         if begin is not None:
             begin(run)
         log_line(
-            f"labels: {prepared.space.size:,} from {len(prepared.infos)} teachers ({quoted(prepared.space.names)})"
+            f"labels: {prepared.space.size:,} from {counted(len(prepared.infos), 'teacher')} ({quoted(prepared.space.names)})"
         )
         with tracking(recipe.training.report_to, run.folder, prepared.device) as tracker:
             findings = Findings.of_inputs(prepared, prepared.warnings)

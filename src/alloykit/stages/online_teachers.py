@@ -8,6 +8,7 @@ from alloykit.data import Texts
 from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.methods.protocol import Phase
 from alloykit.models.attention import use_eager_attention
+from alloykit.names import counted
 from alloykit.outputs import Source
 from alloykit.progress import log_line
 from alloykit.stages.prepare import Prepared
@@ -49,7 +50,7 @@ def load_teachers(prepared: Prepared) -> dict[str, Any]:
     method = prepared.method
     asked = zip(prepared.infos, method.teacher_layers(prepared.context), strict=True)
     infos = [info for info, layers in asked if layers]
-    log_line(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
+    log_line(f"training keeps {counted(len(infos), 'teacher')} in memory: method '{method.name}' compares token states")
     found: dict[str, Any] = {info.name: info.load(prepared.sweep_options()) for info in infos}
     for teacher in found.values() if method.needs.attention_scores else ():
         use_eager_attention(teacher.model)

@@ -22,6 +22,7 @@ from alloykit.models.questions import (
     save_question_temperatures,
     set_questions,
 )
+from alloykit.names import counted
 from alloykit.outputs import QuestionSources, Source
 from alloykit.processes import launched
 from alloykit.progress import log_line, logged_to
@@ -95,7 +96,9 @@ def run_questions(
         for name, part in prepared.parts.items():
             if begin is not None:
                 begin(name, folders[name])
-            log_line(f"question '{name}': {part.space.size} labels from {len(part.infos)} teachers")
+            log_line(
+                f"question '{name}': {counted(part.space.size, 'label')} from {counted(len(part.infos), 'teacher')}"
+            )
             with of_question(name):
                 parts[name] = _gathered(part, folders[name], list(parts.values()), folder_of_cache(cache, name))
         if not run.has_student:

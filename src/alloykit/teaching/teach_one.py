@@ -15,7 +15,7 @@ from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.models.long_texts import set_long_texts
 from alloykit.models.tokens import usable_length
-from alloykit.names import quoted
+from alloykit.names import counted, quoted
 from alloykit.outputs import LabelsOnly
 from alloykit.progress import log_line
 from alloykit.recipe.models import TeachRecipe
@@ -48,7 +48,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     split = split_texts(
         texts, validation, options, lambda part: tokenize(part, tokenizer, length, long_texts=options.long_texts)
     )
-    log_line(f"teacher {name_of(folder)}: {len(split.examples):,} texts, labels {quoted(space.names)}")
+    log_line(f"teacher {name_of(folder)}: {counted(len(split.examples), 'text')}, labels {quoted(space.names)}")
     device = pick_device(recipe.device)
     with tracking(options.report_to, folder, device) as tracker:
         fitted = train(

@@ -21,6 +21,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import os_error
 from alloykit.methods.protocol import Context, Method, Phase
 from alloykit.models.device import pick_device
+from alloykit.names import counted
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.precision import choose_precision
 from alloykit.progress import bar, log_line
@@ -108,13 +109,13 @@ def _with_smaller_batches(options: TrainingOptions, method: Method) -> TrainingO
     size = options.batch_size
     if processes.count() > 1:  # the others do not know of it
         raise AlloyError(
-            expected=f"memory for batches of {share_of(options, processes.count()).batch_size} texts in each process",
+            expected=f"memory for batches of {counted(share_of(options, processes.count()).batch_size, 'text')} in each process",
             got="too little",
             hint="Lower `training: {batch_size: …}` and raise `accumulate`, lower `max_length`, or take a smaller student.",
         )
     if size == 1 or method.batch_coupled:
         raise AlloyError(
-            expected=f"memory for batches of {size} texts",
+            expected=f"memory for batches of {counted(size, 'text')}",
             got="too little"
             + (
                 f", and method '{method.name}' cannot use smaller ones: its loss depends on the batch size"

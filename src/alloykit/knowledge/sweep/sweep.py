@@ -17,6 +17,7 @@ from alloykit.knowledge.sweep.probe import check_probe
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.shard import compute_shards, texts_from
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
+from alloykit.names import counted
 from alloykit.progress import bar, log_line
 from alloykit.teachers.mc_dropout import Sampler
 from alloykit.teachers.protocol import Answerer, TeacherInfo
@@ -51,7 +52,7 @@ def sweep(
     )
     _check_space(store, needed)
     log_line(
-        f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {passes} Monte-Carlo "
+        f"sweep: {counted(len(infos), 'teacher')} × {counted(len(texts), 'text')} × (1 plain + {passes} Monte-Carlo "
         f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )
     if options.engine is not None and sampler is None and loaded is None:
