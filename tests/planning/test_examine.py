@@ -19,6 +19,7 @@ from huggingface_hub import constants
 
 import alloykit
 from alloykit.planning import examine_machine, examine_recipe
+from alloykit.recipe.models import Recipe, parse
 
 Usage = namedtuple("Usage", "total used free")
 TIMED = examine_machine._product_seconds
@@ -134,6 +135,34 @@ def test_what_is_slow_and_what_to_do(recipe: dict[str, Any], tmp_path: Path, mon
     assert named(found, "teacher billing")["level"] == "note"
     assert "reads 64 tokens" in named(found, "teacher billing")["found"]
     assert "`max_length` is 100" in named(found, "teacher billing")["hint"]
+
+
+@pytest.mark.parametrize(
+    ("timed", "sweep", "training", "said"),
+    [
+        (("a",), 90.0, 20.0, "`alloykit sweep --part 1/4`"),
+        (("a", "b"), 90.0, 20.0, "Teacher 'a' needs most of the time."),
+        ((), 0.0, 80.0, "The student learns for 3 epochs."),
+        ((), 0.0, None, "A GPU is many times as fast."),
+    ],
+    ids=["a service and a model", "a service and two models", "services only", "services and no student"],
+)
+def test_services_are_not_timed(
+    timed: tuple[str, ...], sweep: float, training: float | None, said: str, recipe: dict[str, Any]
+) -> None:
+    service = {"name": "s", "reads": 10, "requests": 10}
+    spent = {"a": 0.9 * sweep, "b": 0.1 * sweep}
+    models = [{"name": n, "reads": 10, "seconds": spent[n], "tokens_each": 3.0, "reads_per_second": 1.0} for n in timed]
+    plan = {
+        "seconds": {"sweep": sweep, "text_states": 70.0, "training": training or 0.0},
+        "texts": {"distinct": 10},
+        "teachers": [service, *models],
+        "student_training": None if training is None else {"epochs": 3.0},
+    }
+    *of_teachers, whole = examine_recipe._time(parse(recipe | {"device": "cpu"}, Recipe), plan)
+    assert [check.name for check in of_teachers] == [f"time of {name}" for name in timed]
+    assert said in whole.hint
+    assert ("needs most of the time" in whole.hint) == (len(timed) == 2)
 
 
 def test_a_recipe_that_cannot_be_read(tmp_path: Path, call: Call) -> None:

@@ -145,18 +145,19 @@ def _faster(recipe: Recipe, plan: dict[str, Any]) -> Iterator[str]:
     seconds, texts = plan["seconds"], plan["texts"]["distinct"]
     passes = sum(t["reads"] for t in plan["teachers"]) / max(texts * len(plan["teachers"]), 1) - 1
     on_cpu = pick_device(recipe.device) == "cpu"
-    if seconds["sweep"] >= seconds["training"]:
+    timed = [t for t in plan["teachers"] if "seconds" in t]  # a service is not measured
+    if timed and seconds["sweep"] >= seconds["training"]:
         if passes >= 1:
             yield f"Each teacher reads each text {passes + 1:.0f} times because of Monte-Carlo passes. Method alloy needs none."
-        slowest = max(plan["teachers"], key=lambda t: t["seconds"])
-        if slowest["seconds"] > 0.6 * seconds["sweep"] and len(plan["teachers"]) > 1:
+        slowest = max(timed, key=lambda t: t["seconds"])
+        if slowest["seconds"] > 0.6 * seconds["sweep"] and len(timed) > 1:
             yield f"Teacher {quoted([slowest['name']])} needs most of the time."
         if on_cpu and not native_bfloat16("cpu") and not recipe.inference.int8:
             yield "Set `inference: {int8: true}`: this CPU has no fast bfloat16."
-        if max(t["tokens_each"] for t in plan["teachers"]) > 0.7 * recipe.training.max_length:
+        if max(t["tokens_each"] for t in timed) > 0.7 * recipe.training.max_length:
             yield "Most texts are as long as `max_length`. A lower `max_length` saves time in proportion."
         yield "Several machines can share the work: `alloykit sweep --part 1/4`."
-    else:
+    elif plan["student_training"] is not None:
         yield f"The student learns for {plan['student_training']['epochs']:g} epochs. Fewer `epochs`, or fewer `layers` of the student, save time in proportion."
     if on_cpu:
         yield "A GPU is many times as fast."
