@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from alloykit.evaluation.drift import FINE, AnswerCounts, _chance, as_json, drift, from_json, kolmogorov_smirnov, psi
@@ -75,7 +77,25 @@ def test_equal_texts_are_stable_and_others_are_not() -> None:
 def test_parts_give_the_same_counts_and_json_keeps_them() -> None:
     whole, parts = counted(500, 3, (0.2, 0.3, 0.5)), counted(500, 3, (0.2, 0.3, 0.5), parts=7)
     assert as_json(whole) == as_json(parts)
-    assert as_json(from_json(json.loads(json.dumps(as_json(whole))))) == as_json(whole)
+    assert as_json(from_json(json.loads(json.dumps(as_json(whole))), len(whole.labels))) == as_json(whole)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"labels": [250, 250]}, "not the counts of 3 labels"),
+        ({"energy": [500]}, "and of 1000 values"),
+        ({"energy": [501] + [0] * (FINE - 1)}, "of different texts"),
+        ({"labels": [501, 0, 0]}, "of different texts"),
+        ({"foreign": 501}, "of different texts"),
+        ({"labels": [0] * 3, "confidence": [0] * FINE, "energy": [0] * FINE, "foreign": 0}, "or of none"),
+        ({"low": 1.0, "high": 0.5}, "low is above high"),
+    ],
+)
+def test_counts_that_no_texts_can_have_are_refused(changed: dict[str, Any], words: str) -> None:
+    """A damaged file would give a wrong comparison."""
+    with pytest.raises(ValueError, match=words):
+        from_json(as_json(counted(500, 3, (0.2, 0.3, 0.5))) | changed, 3)
 
 
 def test_one_single_value_is_no_error() -> None:

@@ -12,8 +12,11 @@ import toy
 from commandline import Call, Finished, collect, write_csv
 
 import alloykit
+from alloykit.errors import AlloyError
+from alloykit.evaluation.drift import as_json
 from alloykit.evaluation.significance import wilson
 from alloykit.finished_runs import watch_texts
+from alloykit.serving.predictor import Predictor
 
 
 @pytest.fixture
@@ -64,6 +67,22 @@ def test_the_pool_is_read_once(run: Path, tmp_path: Path, call: Call) -> None:
     result = call("watch", run, new)
     collect("watch: no pool", result)
     result.refused("the pool of", "gone.csv", "pool-answers.json")
+
+
+def test_damaged_answers_to_the_pool_are_refused(run: Path) -> None:
+    path, folder, student = run / "pool-answers.json", alloykit.Run(run), Predictor.load(run / "student")
+    found = watch_texts._pool_answers(folder, student)
+    whole = json.loads(path.read_text())
+    assert as_json(watch_texts._pool_answers(folder, student).all) == as_json(found.all)
+    for words, content in {
+        "all: Field required": {"student": whole["student"], "unseen": None},
+        "all.energy: Input should be a valid array, got 'x'": whole | {"all": whole["all"] | {"energy": "x"}},
+        "not the counts of 5 labels": whole | {"unseen": whole["all"] | {"labels": [300]}},
+    }.items():
+        path.write_text(json.dumps(content))
+        with pytest.raises(AlloyError, match=words) as refused:
+            watch_texts._pool_answers(folder, student)
+        assert (str(path) in refused.value.expected, refused.value.hint) == (True, "Delete it: it is written again.")
 
 
 def test_the_pool_is_measured_on_texts_that_the_student_did_not_learn_from(

@@ -176,10 +176,17 @@ def _binned(values: NDArray[Any], low: float, high: float) -> Counts:
     return np.bincount(at, minlength=FINE)
 
 
-def from_json(values: Mapping[str, Any]) -> AnswerCounts:
-    """The counts that `as_json` wrote."""
+def from_json(values: Mapping[str, Any], labels: int) -> AnswerCounts:
+    """The counts that `as_json` wrote. labels: how many there are. ValueError for counts that no texts can have."""
     counts = {key: np.asarray(values[key], dtype=np.int64) for key in ("labels", "confidence", "energy")}
-    return AnswerCounts(**counts, low=values["low"], high=values["high"], foreign=values["foreign"])
+    if [len(each) for each in counts.values()] != [labels, FINE, FINE]:
+        raise ValueError(f"not the counts of {labels} labels, and of {FINE} values of confidence and energy")
+    found = AnswerCounts(**counts, low=values["low"], high=values["high"], foreign=values["foreign"])
+    if not (found.texts == found.energy.sum() > 0 and found.labels.max() <= found.texts >= (found.foreign or 0)):
+        raise ValueError("counts of different texts, or of none")
+    if found.low > found.high:
+        raise ValueError("low is above high")
+    return found
 
 
 def as_json(counts: AnswerCounts) -> dict[str, Any]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import TypeAdapter
+from pydantic import AfterValidator, TypeAdapter
 
 from alloykit.data import Texts, columns_beside, load_texts
 from alloykit.errors import AlloyError
@@ -21,6 +21,7 @@ from alloykit.progress import bar, log_line
 from alloykit.run_folder.file_names import POOL_ANSWERS, RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.read import read_checked
+from alloykit.run_folder.records import PoolAnswersRecord
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.serving.student_reading import StudentReading, read_by_student
@@ -75,9 +76,17 @@ def watch_texts(
 def _pool_answers(run: RunFolder, student: Predictor) -> PoolAnswers:
     """Those in the run folder, if they are of this student; else computed, and written there."""
     identity, path = model_identity(str(run.student), None), run.folder / POOL_ANSWERS
-    kept = read_checked(path, TypeAdapter(dict[str, Any]), "Delete it: it is written again.")
-    if kept is not None and kept.get("student") == identity:
-        return PoolAnswers(from_json(kept["all"]), None if kept["unseen"] is None else from_json(kept["unseen"]))
+
+    def answers(kept: PoolAnswersRecord) -> PoolAnswers | None:
+        """None for those of another student."""
+        if kept["student"] != identity:
+            return None
+        n, unseen = len(student.labels), kept["unseen"]
+        return PoolAnswers(from_json(kept["all"], n), None if unseen is None else from_json(unseen, n))
+
+    content: TypeAdapter[Any] = TypeAdapter(Annotated[PoolAnswersRecord, AfterValidator(answers)])
+    if (kept := read_checked(path, content, "Delete it: it is written again.")) is not None:
+        return kept
     found = _asked_pool(run, student)
     values = {"all": as_json(found.all), "unseen": None if found.unseen is None else as_json(found.unseen)}
     try:

@@ -1,11 +1,21 @@
-"""training.json, environment.json and generation.json: how a student was trained, on which machine, and how texts were generated."""
+"""training.json, environment.json, generation.json and pool-answers.json: how a student was trained, on which machine, how texts were generated, and
+what the student answered to the pool."""
 
 from __future__ import annotations
 
 from typing import NotRequired
 
 from alloykit.names import short
-from alloykit.run_folder.values import Count, Number, OpenDict, OptionalNumber, Reported, Seconds, Share
+from alloykit.run_folder.values import (
+    Count,
+    Histogram,
+    Number,
+    OpenDict,
+    OptionalNumber,
+    Reported,
+    Seconds,
+    Share,
+)
 
 
 class Generated(OpenDict):
@@ -57,6 +67,25 @@ class GenerationSummary(OpenDict):
     texts: Count
     seconds: Seconds
     teachers: dict[str, Generated]
+
+
+class CountedAnswers(OpenDict):
+    """What the student answered to some texts, as counts (evaluation/drift.py: AnswerCounts)."""
+
+    labels: list[Count]
+    confidence: Histogram
+    energy: Histogram
+    low: Number
+    high: Number
+    foreign: Count | None
+
+
+class PoolAnswersRecord(OpenDict):
+    """pool-answers.json: `student` is the identity of the student that was asked."""
+
+    student: str
+    all: CountedAnswers
+    unseen: CountedAnswers | None
 
 
 def check_history(training: TrainingRecord) -> TrainingRecord:
