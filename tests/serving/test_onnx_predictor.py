@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import onnx
@@ -44,4 +45,28 @@ def test_custom_operators_and_foreign_files_are_refused(tmp_path: Path) -> None:
         OnnxPredictor.load(folder)
     graph(folder, domain="evil")
     with pytest.raises(AlloyError, match="custom operators"):
+        OnnxPredictor.load(folder)
+
+
+def test_labels_that_are_not_those_of_the_graph_are_refused(tmp_path: Path) -> None:
+    """As if config.json and graph were of two exports. A label too few would give each text a wrong probability."""
+    folder = tiny.classifier(tmp_path / "student", ["a", "b"])
+    graph(folder)
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    for names, words in (
+        (["a", "b", "c"], "for each output of its graph; got 3 labels and 2 `logits`"),
+        (["a"], "got 1 labels and 2 `logits`"),
+        (None, "got 0 labels and 2 `logits`"),
+        (["a", "a"], "different labels .*; got 'a' more than once"),
+    ):
+        changed = {key: value for key, value in config.items() if key not in ("id2label", "label2id")}
+        path.write_text(json.dumps(changed | ({} if names is None else {"id2label": dict(enumerate(names))})))
+        with pytest.raises(AlloyError, match=words):
+            OnnxPredictor.load(folder)
+    path.write_text(json.dumps(config))
+    model = onnx.load(folder / "onnx" / "model.onnx")
+    model.graph.node[-1].output[0] = model.graph.output[0].name = "scores"
+    onnx.save(model, folder / "onnx" / "model.onnx")
+    with pytest.raises(AlloyError, match="got 2 labels and no `logits`"):
         OnnxPredictor.load(folder)

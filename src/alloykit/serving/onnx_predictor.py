@@ -20,6 +20,7 @@ from alloykit.models.onnx_session import onnx_session
 from alloykit.models.problem_type import MULTI_LABEL
 from alloykit.models.questions import QuestionPart, questions_of_export, temperatures
 from alloykit.models.tokens import DEFAULT_LENGTH, UNLIMITED
+from alloykit.names import clean_names
 from alloykit.serving.text_classifier import TextClassifier
 
 OnnxFormat = Literal["float32", "int8", "float16"]
@@ -108,8 +109,10 @@ class OnnxPredictor(TextClassifier):
                 hint="Export the student again with `alloykit export`.",
             )
         labels = [names[key] for key in sorted(names, key=int)]
+        session = onnx_session(graph, threads)
+        _check_labels(labels, session, folder)
         return cls(
-            onnx_session(graph, threads), tokenizer, labels, int(min(limits, default=DEFAULT_LENGTH)),
+            session, tokenizer, labels, int(min(limits, default=DEFAULT_LENGTH)),
             float(temperature), config.get(LONG_TEXTS, "head"), folder, estimated_accuracy_of(config),
             questions=questions_of_export(config, labels), multi_label=config.get("problem_type") == MULTI_LABEL, one_length=config.get(ONE_LENGTH) is True,
         )  # fmt: skip
@@ -123,3 +126,16 @@ class OnnxPredictor(TextClassifier):
         given = {key: (batch[key] if key in batch else torch.zeros_like(ids)).numpy() for key in self.inputs}
         logits, *rest = map(torch.from_numpy, self.session.run([LOGITS, STATES] if states else [LOGITS], given))
         return logits * temperatures(self.parts), rest[0] if states else None
+
+
+def _check_labels(labels: Sequence[str], session: Any, folder: Path) -> None:
+    """AlloyError unless these are the names of the graph's logits: different ones, and one for each."""
+    clean_names(labels, f"the exported student in '{folder}'")  # answers are found by name
+    shapes = {each.name: each.shape for each in session.get_outputs()}
+    width = shapes[LOGITS][-1] if shapes.get(LOGITS) else "no"
+    if width == "no" or (isinstance(width, int) and width != len(labels)):  # a width that is not fixed has a name
+        raise AlloyError(
+            expected=f"a label in the config.json of '{folder}' for each output of its graph",
+            got=f"{len(labels)} labels and {width} `{LOGITS}`",
+            hint="Both files are of one export: write them again with `alloykit export`.",
+        )
