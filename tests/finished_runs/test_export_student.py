@@ -14,6 +14,8 @@ from alloykit.data.text_table import TextTable
 from alloykit.errors import AlloyError
 from alloykit.finished_runs import export_student as exporting
 from alloykit.finished_runs.export_sample import CALIBRATED, COMPARED, export_sample
+from alloykit.models.questions import QuestionPart
+from alloykit.recipe.models import Recipe, parse
 from alloykit.run_folder.file_names import RECIPE
 from alloykit.run_folder.lock import locked
 
@@ -31,6 +33,19 @@ def test_only_the_sampled_texts_are_in_memory(tmp_path: Path, monkeypatch: pytes
     )
     assert sorted(few.calibration[0]) == sorted(few.compared[0]) == ["one", "two"]
     assert dict(zip(*few.compared, strict=True)) == {"one": "uno", "two": "due"}  # type: ignore[arg-type]
+
+
+def test_labelled_pairs_stay_pairs_beside_other_texts(tmp_path: Path) -> None:
+    """`--texts` without pairs: the accuracy is still that of pairs."""
+    texts = write_csv(tmp_path / "t.csv", [["one"]])
+    test = write_csv(tmp_path / "test.csv", [["two", "due", "x"], ["three", "tre", "y"]], ("text", "b", "label"))
+    data = {"path": str(test), "text_pair": "b", "label": "label"}
+    values = {"teachers": ["t"], "texts": str(test), "student": "s", "output": "run", "evaluate": {"data": data}}
+    part = QuestionPart("", ("x", "y"), 0)
+    found = export_sample({"": parse(values, Recipe)}, (part,), texts)
+    assert found.compared == (["one", "two", "three"], [None, "due", "tre"])
+    assert found.calibration == (["one"], None)
+    assert (found.labelled[""].at, found.labelled[""].labels.tolist()) == (slice(1, 3), [0, 1])
 
 
 @pytest.mark.parametrize("stopped_at", [1, 2])

@@ -67,7 +67,7 @@ def export_sample(
         compared, seconds = compared + list(test.table["text"]), seconds + (test.pairs or [None] * len(test))
     return ExportSample(
         (texts[:CALIBRATED], pairs[:CALIBRATED] if pool.is_pair else None),
-        (compared, seconds if pool.is_pair else None),
+        (compared, seconds if any(second is not None for second in seconds) else None),
         labelled,
     )
 
