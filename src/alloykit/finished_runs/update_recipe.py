@@ -11,6 +11,7 @@ from alloykit.errors import AlloyError
 from alloykit.finished_runs.suggest_texts import SEPARATOR
 from alloykit.methods.registry import create
 from alloykit.names import quoted, unknown_name
+from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe, parse
 from alloykit.recipe.overrides import override
 from alloykit.recipe.questions import QuestionsRecipe
@@ -110,8 +111,14 @@ def changes_by_question(changes: Changes, questions: Sequence[str]) -> dict[str,
 
 
 def kept_teachers(before: Recipe, after: Recipe, changes: Changes) -> list[str]:
-    """Names of the teachers whose outputs can be used again: they have the same entry in the recipe, were not replaced, and do not know by their
-    row texts that are others now."""
+    """Names of the teachers whose outputs can be used again: they have the same entry in the recipe, were not replaced, read texts in the same way,
+    and do not know by their row texts that are others now."""
+    passes = create(after.method).needs.passes > 0
+    if _reading(before, passes=passes) != _reading(after, passes=passes):
+        log_line(
+            "every teacher reads every text: the update changes how teachers read (`max_length`, `inference`, `device`)"
+        )
+        return []
     old = {teacher.name: teacher.model_dump() for teacher in before.teachers}
     return [
         str(teacher.name)
@@ -121,6 +128,12 @@ def kept_teachers(before: Recipe, after: Recipe, changes: Changes) -> list[str]:
         and old.get(teacher.name) == teacher.model_dump()
         and (teacher.bound is None or before.texts == after.texts)
     ]
+
+
+def _reading(recipe: Recipe, *, passes: bool) -> tuple[Any, ...]:
+    """What the outputs of a teacher depend on, beside the teacher and the texts. passes: also those of Monte-Carlo passes."""
+    left_out = set() if passes else {"seed", "tokens_per_batch"}
+    return recipe.training.max_length, recipe.device, recipe.inference.model_dump(exclude=left_out)
 
 
 def _teachers(before: Sequence[Mapping[str, Any]], changes: Changes) -> list[dict[str, Any]]:
