@@ -119,6 +119,16 @@ def test_labels_that_a_model_does_not_know_are_refused_before_it_reads(
         alloykit.evaluate(folder, [{"text": "a card", "label": "blue"}])
 
 
+def test_a_model_of_several_questions_has_no_accuracy_of_one(tmp_path: Path, call: Call) -> None:
+    """The most likely of all labels answers one of the questions only, so it would be wrong for the others."""
+    folder = tiny.classifier(tmp_path / "model", ["t: a", "t: b", "s: c", "s: d"])
+    config = json.loads((folder / "config.json").read_text())
+    questions = [{"question": "t", "labels": ["a", "b"]}, {"question": "s", "labels": ["c", "d"]}]
+    (folder / "config.json").write_text(json.dumps(config | {"alloykit_questions": questions}))
+    data = write_csv(tmp_path / "d.csv", [["a text", "t: a"]], ("text", "label"))
+    call("evaluate", folder, "--data", data).refused("a student that answers one question", "t, s", "questions/t")
+
+
 def test_a_run_whose_training_texts_are_gone(
     finished: Finished, taught: Taught, run: Path, tmp_path: Path, call: Call
 ) -> None:

@@ -102,7 +102,9 @@ def test_at_most_five_problems_are_listed(tmp_path: Path) -> None:
     refused(tmp_path / TRAINING, RECORD | {"history": entries}, "history.0.loss", "history.4.loss", "- and 2 more")
 
 
-@pytest.mark.parametrize(("content", "words"), [(b"{", "Invalid JSON"), (b"[]", "Input should be an object"), (b"\xff", "Invalid JSON")])
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"{", "Invalid JSON"), (b"[]", "Input should be an object"), (b"\xff", "Invalid JSON")]
+)
 def test_files_that_are_no_such_json(content: bytes, words: str, tmp_path: Path) -> None:
     for name, read in ((METRICS, read_metrics), (TRAINING, read_training)):
         (tmp_path / name).write_bytes(content)

@@ -29,6 +29,7 @@ from alloykit.run_folder.lock import locked
 from alloykit.run_folder.read import any_recipe_of
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
+from alloykit.serving.question_answers import require_one_question
 from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
 from alloykit.stages.from_arguments import Engine, Teachers, teacher_entries
 from alloykit.stages.prepare import prepare
@@ -157,6 +158,7 @@ def evaluate_model_folder(folder: Path, data: Any, *, trust_remote_code: bool, *
     classifier = Predictor.load(folder, trust_remote_code=trust_remote_code)
     if data is None:
         raise _no_test_texts("MODEL")
+    require_one_question(classifier.questions, "`evaluate` of a model folder")
     space = LabelSpace.union([classifier.labels])
     # The labels are checked before the model reads the texts.
     if classifier.multi_label:
