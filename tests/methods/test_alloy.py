@@ -16,13 +16,15 @@ from alloykit.methods.alloy.cross_fit import (
     fit_inverse_temperature,
     label_skill,
     random_half,
+    same_label,
     same_teacher,
 )
 from alloykit.methods.alloy.energies import EnergyGaussians
+from alloykit.methods.alloy.energy_weights import evidence
 from alloykit.methods.alloy.mixture import ITERATIONS, LabelMixture, View, initial_responsibilities, initial_weights
 from alloykit.methods.alloy.routing import knows_label, routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
-from alloykit.methods.alloy.target import clarity, target
+from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
 from alloykit.methods.early_states import early_layers
 from alloykit.outputs import Rows, TeacherRows
 
@@ -185,6 +187,34 @@ def test_the_margin_and_who_knows() -> None:
     disjoint = LabelSpace.union([["a", "b"], ["c", "d", "e"]]).has_label()
     first, second = knows_label(r, disjoint).T
     torch.testing.assert_close(routing_margin(r, disjoint), (first - second).abs())
+
+
+def test_a_teacher_without_an_answer_is_as_if_it_were_not_there() -> None:
+    """It knows the labels of both others, which contradict each other: the text is not as sure as if it had answered."""
+    names, groups = ("a", "b", "c", "d"), (("a", "b"), ("a", "c"), ("b", "d"))
+    space, fewer = LabelSpace(names, groups), LabelSpace(names, groups[1:])
+    owners, others = space.has_label(), fewer.has_label()
+    g = torch.Generator().manual_seed(0)
+    scores, halves, states, answers = (2 * torch.randn(50, 4, generator=g).double() for _ in range(4))
+    r, energies = torch.softmax(scores, -1), torch.randn(50, 3, generator=g).double()
+    answered = torch.tensor([[False, True, True]]).expand(50, 3)
+    p = [torch.full((50, 2), 0.5), *(torch.softmax(3 * torch.randn(50, 2, generator=g), -1) for _ in range(2))]
+    clear = torch.tensor([0.1, 0.9, 0.8]).double()
+    assert float(routing_margin(torch.tensor([[0.5, 0.5, 0, 0]]).double(), owners, answered[:1])) == 0
+    assert bool((knows_label(r, owners, answered)[:, 0] == 0).all())
+    pairs = [
+        (routing_margin(r, owners, answered), routing_margin(r, others)),
+        (teacher_weights(r, owners, answered)[:, 1:], teacher_weights(r, others)),
+        (evidence(energies, r, owners, answered), evidence(energies[:, 1:], r, others)),
+        (same_teacher(scores, halves, owners, answered), same_teacher(scores, halves, others)),
+        (same_label(scores, states, answers, owners, answered), same_label(scores, states, answers, others)),
+        (fit_inverse_temperature(scores, halves, owners, answered), fit_inverse_temperature(scores, halves, others)),
+        (confidence_of_answers(p, r, owners, clear, space, answered), confidence_of_answers(p[1:], r, others, clear[1:], fewer)),
+        (clarity(p, r, owners, answered)[1:], clarity(p[1:], r, others)),
+    ]  # fmt: skip
+    for found, wanted in pairs:
+        torch.testing.assert_close(found, wanted)
+    assert label_skill(scores, states, answers, owners, answered) == label_skill(scores, states, answers, others)
 
 
 def test_clarity_and_target() -> None:

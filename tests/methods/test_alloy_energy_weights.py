@@ -43,7 +43,7 @@ def drawn(owners: torch.Tensor, n: int = 40) -> tuple[torch.Tensor, torch.Tensor
 def evidence_in_a_loop(e: list[float], r: list[float], owners: list[list[int]], answered: list[bool]) -> float:
     labels, teachers = range(len(r)), range(len(e))
     of_label = [sum(e[i] for i in teachers if owners[i][c] and answered[i]) for c in labels]
-    who = max(teachers, key=lambda i: sum(r[c] for c in labels if owners[i][c]))
+    who = max((i for i in teachers if answered[i]), key=lambda i: sum(r[c] for c in labels if owners[i][c]))
     best = max((c for c in labels if owners[who][c]), key=lambda c: r[c])
     others = [of_label[c] for c in labels if not owners[who][c] and any(owners[i][c] and answered[i] for i in teachers)]
     return of_label[best] - (max(others) if others else 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -9,12 +10,14 @@ import torch
 from constructed_pools import Pool, right, routed
 from some_quick import some_quick
 
+from alloykit.labels import LabelSpace
 from alloykit.methods.alloy import mixture, states
-from alloykit.methods.alloy.acceptance import ACCEPTED
+from alloykit.methods.alloy.acceptance import ACCEPTED, TOO_FEW
 from alloykit.methods.alloy.background_choice import MIN_GAIN
 from alloykit.methods.alloy.estimate import estimate_of
 from alloykit.methods.protocol import Context, EstimatedAccuracy, ModelShape
 from alloykit.methods.registry import create
+from alloykit.outputs import Rows, TeacherRows
 
 
 def test_the_most_confident_teacher_does_not_get_every_text() -> None:
@@ -173,6 +176,48 @@ def test_a_teacher_with_no_texts_of_three(absent: int) -> None:
     mine = (owner != absent).double()
     assert float((mine * v).sum() / v.sum()) > 0.92
     assert right(owner, pool) > right(routed({"name": "muka", "passes": 0}, pool)[0], pool) + 0.2
+
+
+@pytest.mark.parametrize("least", [100, 1000], ids=["by the mixture", "by the energies"])
+def test_a_teacher_that_abstains_from_every_text_changes_nothing(least: int) -> None:
+    """It shares a label with each of the others, so it would know nearly every text if it answered."""
+    pool = Pool((60, 60, 60, 60), (("a", "c"), ("b", "d")), apart=2.0)
+    space, rows = pool.space, pool.everything
+    silent = TeacherRows(
+        torch.randn(240, 2, generator=torch.Generator().manual_seed(1)), abstains=torch.ones(240).bool()
+    )
+    method, shapes = create({"name": "alloy", "min_texts": least}), (ModelShape(6, 3),) * 3
+
+    class Third:
+        def __len__(self) -> int:
+            return len(pool)
+
+        def rows(self, indices: Any) -> Rows:
+            at = torch.as_tensor(list(indices))
+            own = replace(silent, logits=silent.logits[at], abstains=torch.ones(len(at)).bool())
+            return Rows((own, *pool.rows(at.tolist()).teachers))
+
+    plain = Context(space, teachers=shapes[1:])
+    plain = replace(plain, state=dict(method.fit(pool, plain)))
+    more = Context(LabelSpace(space.names, (("a", "b"), *space.teachers)), teachers=shapes)
+    more = replace(more, state=dict(method.fit(Third(), more)))
+    assert int(plain.state["outcome"]) == (ACCEPTED if least == 100 else TOO_FEW)
+    figures = (
+        "outcome",
+        "skill",
+        "agreement",
+        "estimated_accuracy",
+        "estimated_by_label",
+        "inverse_temperature",
+        "moved",
+    )
+    for name in figures if least == 100 else ("outcome",):
+        torch.testing.assert_close(more.state[name], plain.state[name], msg=name)
+    wanted, found = method.supervise(rows, plain), method.supervise(Rows((silent, *rows.teachers)), more)
+    assert wanted is not None
+    assert found is not None
+    torch.testing.assert_close(found.targets, wanted.targets)
+    torch.testing.assert_close(found.weights, wanted.weights)
 
 
 def test_teachers_of_different_width() -> None:

@@ -44,4 +44,4 @@ def by_energy(rows: Rows, answers: Tensor, energies: Tensor, space: LabelSpace, 
     r = energy_responsibilities(answers, energies, owners, answered)
     targets = target(space, [t.probabilities() for t in rows.teachers], r, r.new_ones(len(owners)), answered)
     gamma = teacher_weights(r, owners, answered)
-    return Supervision(targets.float(), (routing_margin(r, owners) + FLOOR).float(), gamma.float())
+    return Supervision(targets.float(), (routing_margin(r, owners, answered) + FLOOR).float(), gamma.float())

@@ -58,11 +58,14 @@ def random_half(n: int) -> Tensor:
     return torch.randperm(n, generator=torch.Generator().manual_seed(0)) % 2 == 0
 
 
-def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> Tensor:
-    """α of Eq. 9, []. scores, cross_fitted: [n, C], by the mixture of all texts and by that of the other half."""
+def fit_inverse_temperature(
+    scores: Tensor, cross_fitted: Tensor, owners: Tensor, answered: Tensor | None = None
+) -> Tensor:
+    """α of Eq. 9, []. scores, cross_fitted: [n, C], by the mixture of all texts and by that of the other half; answered [n, N] bool: which teacher has
+    an answer to which text, None: all."""
     from scipy.optimize import minimize_scalar
 
-    teacher = knows_label(torch.softmax(scores, -1), owners).argmax(-1, keepdim=True)
+    teacher = _teacher(scores, owners, answered).unsqueeze(1)
 
     def loss(alpha: float) -> float:
         known = knows_label(torch.softmax(alpha * cross_fitted, -1), owners).gather(1, teacher)
@@ -76,34 +79,39 @@ def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor
     return torch.tensor(float(found.x), dtype=scores.dtype)
 
 
-def same_teacher(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> Tensor:
+def same_teacher(scores: Tensor, cross_fitted: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
     """Which texts both mixtures send to the same teacher, [n] bool. Two teachers count as the same one if both know the most likely label
-    of the first mixture, and that of the second: then it does not matter which of them answers."""
-    one, other = _teacher(scores, owners), _teacher(cross_fitted, owners)
+    of the first mixture, and that of the second: then it does not matter which of them answers. answered: as in `fit_inverse_temperature`."""
+    one, other = _teacher(scores, owners, answered), _teacher(cross_fitted, owners, answered)
     common = owners[one] & owners[other]
     first, second = (common.gather(1, s.argmax(-1, keepdim=True)).squeeze(1) for s in (scores, cross_fitted))
     return (one == other) | (first & second)
 
 
-def same_label(scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor) -> Tensor:
+def same_label(
+    scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor, answered: Tensor | None = None
+) -> Tensor:
     """For which texts the states alone choose, among the labels of i*(x), the label that i*(x) answers, [n] bool. Arguments as in `label_skill`."""
-    elsewhere = ~owners[_teacher(scores, owners)]
-    chosen, answered = (values.masked_fill(elsewhere, -torch.inf).argmax(-1) for values in (by_states, answers))
-    return chosen == answered
+    elsewhere = ~owners[_teacher(scores, owners, answered)]
+    chosen, given = (values.masked_fill(elsewhere, -torch.inf).argmax(-1) for values in (by_states, answers))
+    return chosen == given
 
 
-def label_skill(scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor) -> float:
-    """Eq. 10. scores [n, C] by the mixture of all texts; by_states [n, C] of the other half's; answers [n, C]: log a."""
-    teacher = _teacher(scores, owners)
-    answered = answers.masked_fill(~owners[teacher], -torch.inf).argmax(-1)
-    each = [answered[teacher == i].bincount() for i in range(len(owners))]
+def label_skill(
+    scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor, answered: Tensor | None = None
+) -> float:
+    """Eq. 10. scores [n, C] by the mixture of all texts; by_states [n, C] of the other half's; answers [n, C]: log a; answered: as in
+    `fit_inverse_temperature`."""
+    teacher = _teacher(scores, owners, answered)
+    given = answers.masked_fill(~owners[teacher], -torch.inf).argmax(-1)
+    each = [given[teacher == i].bincount() for i in range(len(owners))]
     chance = sum(float(counts.max()) for counts in each if len(counts)) / len(scores)
     if chance > ONE_ANSWER:
         return 1.0
-    hits = same_label(scores, by_states, answers, owners)
+    hits = same_label(scores, by_states, answers, owners, answered)
     return (float(hits.double().mean()) - chance) / (1 - chance)
 
 
-def _teacher(scores: Tensor, owners: Tensor) -> Tensor:
-    """i*(x), [n]: the teacher that most probably knows x."""
-    return knows_label(torch.softmax(scores, -1), owners).argmax(-1)
+def _teacher(scores: Tensor, owners: Tensor, answered: Tensor | None) -> Tensor:
+    """i*(x), [n]: the teacher that most probably knows x, of those with an answer."""
+    return knows_label(torch.softmax(scores, -1), owners, answered).argmax(-1)

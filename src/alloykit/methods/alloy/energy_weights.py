@@ -75,7 +75,7 @@ def evidence(energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | Non
     the place of the largest ε of the others."""
     used = energies if answered is None else energies * answered
     of_labels = used @ owners.double()
-    own = owners[knows_label(r, owners).argmax(-1)]
+    own = owners[knows_label(r, owners, answered).argmax(-1)]
     best = r.masked_fill(~own, -1).argmax(-1, keepdim=True)
     known = torch.ones_like(own) if answered is None else (answered.double() @ owners.double()) > 0
     others = ~own & known

@@ -45,15 +45,17 @@ def estimate(
     answers: Tensor,
     confidence: Tensor,
     owners: Tensor,
+    answered: Tensor | None = None,
     *,
     views: bool,
 ) -> dict[str, Tensor]:
-    """Â, [] and Â_c, [C], float64; nan for a label that no text gets. scores, answers (log a): [n, C]; owners: [N, C].
+    """Â, [] and Â_c, [C], float64; nan for a label that no text gets. scores, answers (log a): [n, C]; owners: [N, C]; answered
+    [n, N] bool: which teacher has an answer to which text, None: all.
 
     same: which texts both mixtures send to the same teacher, [n] bool; views: whether these are the two views, and not two halves; confidence: [n]."""
     teacher = same.double()
-    label = same_label(scores, halves.state_scores, answers, owners).double()
-    skill = max(label_skill(scores, halves.state_scores, answers, owners), 0.0)
+    label = same_label(scores, halves.state_scores, answers, owners, answered).double()
+    skill = max(label_skill(scores, halves.state_scores, answers, owners, answered), 0.0)
     routed = teacher.mean() ** (VIEWS if views else 1.0)
     whole = routed * (skill + confidence.mean()) / 2
     chosen, each = scores.argmax(-1), []

@@ -65,13 +65,13 @@ def fit_measures(
         again = again.part(inside)
     view, halves = again.texts.view, again.halves
     plain = chosen.scores(view, owners)
-    alpha = fit_inverse_temperature(plain, halves.scores, owners)
+    alpha = fit_inverse_temperature(plain, halves.scores, owners, view.answered)
     r = torch.softmax(alpha * (plain if few is None else few.scores(plain, view)), -1)
-    skill = label_skill(plain, halves.state_scores, view.answers, owners)
-    agreement = None if again.views is None else ViewAgreement.of(*again.views, owners)
+    skill = label_skill(plain, halves.state_scores, view.answers, owners, view.answered)
+    agreement = None if again.views is None else ViewAgreement.of(*again.views, owners, view.answered)
     right = (0.0, 0.0) if few is None else (few.accuracy, ensemble_accuracy(context))
     clear = clarity(again.texts.probabilities, r, owners, view.answered)
-    confidence = confidence_of_answers(again.texts.probabilities, r, owners, clear, context.space)
+    confidence = confidence_of_answers(again.texts.probabilities, r, owners, clear, context.space, view.answered)
     found |= {
         "outcome": torch.tensor(outcome_of(skill, agreement, *right)),
         "inverse_temperature": alpha,
@@ -86,11 +86,11 @@ def _agreement(
     again: Refitted, plain: Tensor, confidence: Tensor, agreement: ViewAgreement | None, owners: Tensor
 ) -> dict[str, Tensor]:
     """How often the mixtures agree, and the accuracy that is estimated from it without labels. plain: scores by the chosen mixture, [n, C]."""
-    halves, views = again.halves, again.views
-    same_half = same_teacher(plain, halves.scores, owners)
-    same = same_half if views is None else same_teacher(*views, owners)
+    halves, views, view = again.halves, again.views, again.texts.view
+    same_half = same_teacher(plain, halves.scores, owners, view.answered)
+    same = same_half if views is None else same_teacher(*views, owners, view.answered)
     found = {"agreement": same_half.double().mean()}
-    found |= estimate(plain, same, halves, again.texts.view.answers, confidence, owners, views=views is not None)
+    found |= estimate(plain, same, halves, view.answers, confidence, owners, view.answered, views=views is not None)
     if agreement is not None:
         of_views = {"label_agreement": agreement.labels, "teacher_agreement": agreement.teachers}
         found |= {name: torch.tensor(value, dtype=torch.float64) for name, value in of_views.items()}
@@ -106,7 +106,7 @@ def _of_teachers(texts: PoolView, chosen: ChosenMixture, r: Tensor, owners: Tens
         "mean_separation": mean_separation(energies, shares(r, owners, view.answered)),
         "texts_by_label": torch.stack([initial_responsibilities(view, owners).sum(0), r.sum(0)]),
     }
-    found |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners)
+    found |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners, view.answered)
     return found if by_energies is None else found | by_energies.state()
 
 

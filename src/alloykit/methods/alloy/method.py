@@ -133,7 +133,7 @@ class Alloy(Method):
         u = chosen.counts(view, owners) if chosen.has_background else None
         by_energies = EnergyWeights.of(context.state, device)
         f = 1 if by_energies is None else by_energies(view.energies, r, owners, view.answered)
-        v = (1 if u is None else u) * f * routing_margin(r, owners) + FLOOR
+        v = (1 if u is None else u) * f * routing_margin(r, owners, view.answered) + FLOOR
         gamma = teacher_weights(r, owners, view.answered)
         return Supervision(targets.float(), v.float(), gamma.float(), None if u is None else u.float())
 

@@ -158,15 +158,17 @@ def _most(texts: Tensor) -> tuple[float, int]:
     return float(texts.max() / texts.sum().clamp(min=1)), int(texts.argmax())
 
 
-def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor) -> dict[str, Tensor]:
+def texts_that_moved(
+    positions: Tensor, first: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None
+) -> dict[str, Tensor]:
     """The share of texts whose most likely label, after the fit, is unknown to the teacher of the start; the clearest of them.
 
-    positions [n]: in the pool; first [n, N]: γ at the start.
+    positions [n]: in the pool; first [n, N]: γ at the start; answered [n, N] bool: which teacher has an answer to which text, None: all.
     """
-    k = knows_label(r, owners)
+    k = knows_label(r, owners, answered)
     before, after = first.argmax(-1), k.argmax(-1)
     moved = ~owners[before, r.argmax(-1)]
-    clearest = torch.where(moved, routing_margin(r, owners), -torch.ones_like(k[:, 0])).argsort(
+    clearest = torch.where(moved, routing_margin(r, owners, answered), -torch.ones_like(k[:, 0])).argsort(
         descending=True, stable=True
     )
     shown = clearest[: min(EXAMPLES, int(moved.sum()))]

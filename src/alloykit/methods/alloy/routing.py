@@ -27,14 +27,15 @@ def shares(r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
     return teacher_weights(r, owners, answered).mean(0)
 
 
-def knows_label(r: Tensor, owners: Tensor) -> Tensor:
-    """k, [B, N] float64."""
-    return r @ owners.double().T
+def knows_label(r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
+    """k, [B, N] float64; 0 for a teacher without an answer (answered [B, N] bool; None: all have one)."""
+    k = r @ owners.double().T
+    return k if answered is None else k * answered
 
 
-def routing_margin(r: Tensor, owners: Tensor) -> Tensor:
-    """Eq. 8, [B] float64."""
-    k, held = knows_label(r, owners), owners.double()
+def routing_margin(r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
+    """Eq. 8, [B] float64, over the teachers that have an answer (as in `knows_label`)."""
+    k = knows_label(r, owners, answered)
     best = k.argmax(-1)
-    others = (r * (1 - held[best])) @ held.T
+    others = knows_label(r * ~owners[best], owners, answered)
     return (k.gather(1, best.unsqueeze(1)).squeeze(1) - others.amax(-1)).clamp(min=0)

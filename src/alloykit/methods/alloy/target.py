@@ -20,8 +20,7 @@ from alloykit.methods.alloy.routing import knows_label, teacher_weights
 
 def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
     """b of Eq. 11, [N] float64. probabilities: [n, C_i] each; r [n, C]; answered [n, N] bool: which texts count for which teacher."""
-    known, found = knows_label(r, owners), []
-    known = known if answered is None else known * answered
+    known, found = knows_label(r, owners, answered), []
     for i, p in enumerate(probabilities):
         chance = 1 / p.shape[-1]
         mean = (known[:, i] * p.double().amax(-1)).sum() / known[:, i].sum().clamp(min=1e-9)
@@ -30,11 +29,16 @@ def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, answered
 
 
 def confidence_of_answers(
-    probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, clear: Tensor, space: LabelSpace
+    probabilities: Sequence[Tensor],
+    r: Tensor,
+    owners: Tensor,
+    clear: Tensor,
+    space: LabelSpace,
+    answered: Tensor | None = None,
 ) -> Tensor:
-    """The largest probability of what the most likely teacher adds to T in Eq. 12, [n] float64. Arguments as in `clarity` and `target`."""
+    """The largest probability of what the most likely teacher with an answer adds to T in Eq. 12, [n] float64. Arguments as in `clarity` and `target`."""
     found = torch.stack([_answer(space, i, p, r, owners, clear).amax(-1) for i, p in enumerate(probabilities)], -1)
-    return found.gather(1, knows_label(r, owners).argmax(-1, keepdim=True)).squeeze(1)
+    return found.gather(1, knows_label(r, owners, answered).argmax(-1, keepdim=True)).squeeze(1)
 
 
 def target(

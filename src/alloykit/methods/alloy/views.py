@@ -34,9 +34,9 @@ class ViewAgreement:
     among: int
 
     @classmethod
-    def of(cls, one: Tensor, other: Tensor, owners: Tensor) -> ViewAgreement:
-        """one, other: scores, [n, C] each. owners: [N, C] bool, N > 1."""
-        return cls(label_agreement(one, other), teacher_agreement(one, other, owners), len(owners))
+    def of(cls, one: Tensor, other: Tensor, owners: Tensor, answered: Tensor | None = None) -> ViewAgreement:
+        """one, other: scores, [n, C] each. owners: [N, C] bool, N > 1. answered [n, N] bool: which teacher has an answer to which text, None: all."""
+        return cls(label_agreement(one, other), teacher_agreement(one, other, owners, answered), len(owners))
 
 
 def two_views(texts: PoolView, dimensions: int, owners: Tensor, *, background: bool) -> tuple[Tensor, Tensor] | None:
@@ -63,9 +63,9 @@ def label_agreement(one: Tensor, other: Tensor) -> float:
     return float(cohen_kappa_score(labels.numpy(), others.numpy()))
 
 
-def teacher_agreement(one: Tensor, other: Tensor, owners: Tensor) -> float:
+def teacher_agreement(one: Tensor, other: Tensor, owners: Tensor, answered: Tensor | None = None) -> float:
     """κ′ of Eq. 31; 1 if there is no text. Arguments as in `ViewAgreement.of`."""
     if not len(one):
         return 1.0
     chance = 1 / len(owners)
-    return (float(same_teacher(one, other, owners).double().mean()) - chance) / (1 - chance)
+    return (float(same_teacher(one, other, owners, answered).double().mean()) - chance) / (1 - chance)
