@@ -85,7 +85,8 @@ def _pool_answers(run: RunFolder, student: Predictor) -> PoolAnswers:
         return PoolAnswers(from_json(kept["all"], n), None if unseen is None else from_json(unseen, n))
 
     content: TypeAdapter[Any] = TypeAdapter(Annotated[PoolAnswersRecord, AfterValidator(answers)])
-    if (kept := read_checked(path, content, "Delete it: it is written again.")) is not None:
+    kept: PoolAnswers | None = read_checked(path, content, "Delete it: it is written again.")
+    if kept is not None:
         return kept
     found = _asked_pool(run, student)
     values = {"all": as_json(found.all), "unseen": None if found.unseen is None else as_json(found.unseen)}
