@@ -70,7 +70,7 @@ def run_here(*arguments: object, stdin: str | bytes = "") -> Result:
             patch.setenv(name, os.environ.get(name, "1" if "BARS" in name else "error"))
         patch.setattr(progress, "_quiet", progress._quiet)  # `-q` sets it; restored afterwards
         patch.setattr(sys, "argv", ["alloykit", *map(str, arguments)])
-        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)), encoding="utf-8"))
         patch.setattr(sys, "stdout", told[0])
         patch.setattr(sys, "stderr", told[1])
         with pytest.raises(SystemExit) as ended:

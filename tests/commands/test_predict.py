@@ -146,6 +146,20 @@ def test_predict_in_a_process_of_its_own_from_a_pipe(finished: Finished) -> None
     assert [line["label"] is None for line in result.lines] == [False, False, True, False]
 
 
+@pytest.mark.parametrize(
+    ("stdin", "message"),
+    [
+        (gzip.compress(b"card"), "got a gzip file. Standard input takes one text per line, unpacked"),
+        (b"\x28\xb5\x2f\xfd\x24", "got a zstd file"),
+        (b"PAR1\x15", "got a Parquet file. Standard input takes one text per line"),
+        ("card\nbill\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+        ("card\nbill\n".encode("utf-16-le"), "iconv -f UTF-16LE -t UTF-8"),
+    ],
+)
+def test_what_is_no_text_on_standard_input(stdin: bytes, message: str, models: dict[str, Path], call: Call) -> None:
+    call("predict", models["billing"], stdin=stdin).refused("UTF-8 text on standard input", message)
+
+
 def test_predict_refuses_bytes_that_are_no_text(finished: Finished, call: Call) -> None:
     result = call("predict", finished.folder, stdin=b"caf\xe9 in latin-1\n")
     collect("stdin is not UTF-8", result)

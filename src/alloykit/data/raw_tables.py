@@ -45,7 +45,11 @@ def _check_column(table: RawTable, role: str, name: str, used: set[str]) -> None
         return
     listed = quoted(table.columns) or "none"
     if name in table.columns:
-        raise AlloyError(expected=f"one column '{name}'", got=f"columns {listed} in {table.where}")
+        raise AlloyError(
+            expected=f"one column '{name}'",
+            got=f"columns {listed} in {table.where}",
+            hint="Rename all but one of them.",
+        )
     spare = [str(column) for column in table.columns if column not in used and NAME.match(str(column))]
     likely = nearest_name(name, spare)
     guess = short(likely or next(iter(spare), ""))
@@ -56,6 +60,10 @@ def _check_column(table: RawTable, role: str, name: str, used: set[str]) -> None
     hint += "" if not spare else "." if likely else ", if that is the column to read."
     if len(table.columns) == 1 and table.where.strip("'").removesuffix(".gz").endswith(("csv", "tsv")):
         hint += " If the first line is a text, put a header line before it, or use the ending .txt."
+    if f'"{name}"' in table.columns:
+        hint = "In the first line, delete the blank between separator and quote: quotes count only directly after a separator."
+    if not table.columns and table.where.startswith("'"):
+        hint = "It is empty. Name another file, or write texts into this one."
     error = MissingColumn(expected=f"a column '{name}'", got=f"columns {listed} in {table.where}", hint=hint.strip())
     error.role, error.column, error.guess = role, short(name), guess
     raise error

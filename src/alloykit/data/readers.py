@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -15,6 +16,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter
 
+from alloykit.data.first_bytes import refuse_other_kinds
 from alloykit.data.limits import MAX_ENTRIES, MAX_LINE, MAX_TEXT, cells_of, lines_of, too_long, too_many
 from alloykit.errors import AlloyError
 from alloykit.names import short
@@ -23,13 +25,6 @@ T = TypeVar("T")
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".parquet")
 
 
-NO_TEXT = {  # the first bytes of files that are no UTF-8 text: what they are, and what to do
-    b"\x1f\x8b": ("a gzip file", "Let its name end in .gz."),
-    b"\xff\xfe": ("UTF-16 text", "Save it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`."),
-    b"\xfe\xff": ("UTF-16 text", "Save it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`."),
-    b"PK\x03\x04": ("a zip file or a workbook of Excel", "Unpack it, or save the sheet as “CSV UTF-8”."),
-    b"PAR1": ("a Parquet file", "Let its name end in .parquet."),
-}
 JSON_LINES = (
     "Write one object per line, also in a file that ends in .json: `df.to_json(FILE, orient='records', lines=True)` in pandas. "
     "`jq -c '.[]'` turns a list into that."
@@ -201,13 +196,24 @@ def _refuse_other_separator(header: Sequence[str], kind: str, where: str) -> Non
     right = "\t" if kind == ".tsv" else ","
     found = [sign for sign in SEPARATORS if sign != right and len(header) == 1 and sign in header[0]]
     other = next((sign for sign in found if sum(map(bool, header[0].split(sign))) > 1), None)
-    if other is None:
-        return
+    if other is not None:
+        raise _other_separator(header[0], right, other, where)
+
+
+def _refuse_quoted_separator(line: str, path: Path) -> None:
+    """The same for a first line whose names are in quotes. The csv module does not read such a line."""
+    right = "\t" if format_of(path) == ".tsv" else ","
+    for sign in SEPARATORS:
+        if sign != right and (f'"{sign}' in line or f'{sign}"' in line):
+            raise _other_separator(line.strip(), right, sign, f"'{path}'")
+
+
+def _other_separator(line: str, right: str, other: str, where: str) -> AlloyError:
     end = {"\t": ".tsv", ",": ".csv"}.get(other)
     convert = f"`pandas.read_csv(FILE, sep={other!r}).to_csv(NEW_FILE, index=False)` writes such a .csv."
-    raise AlloyError(
+    return AlloyError(
         expected=f"{SEPARATORS[right]} between the columns of {where}",
-        got=f"{SEPARATORS[other]}: '{short(header[0])}'",
+        got=f"{SEPARATORS[other]}: '{short(line)}'",
         hint=(f"Let its name end in {end}." if end else f"Save it with commas, or with tabs as .tsv: {convert}")
         + " If the first line is a text, put a header line before it, or use the ending .txt.",
     )
@@ -245,10 +251,15 @@ def csv_cells(file: IO[str], path: Path, width: int | None = None) -> Iterator[l
         except csv.Error as error:
             if "field limit" in str(error):
                 raise too_long("text", f"line {reader.line_num} of '{path}'") from error
+            if reader.line_num == 1:
+                _refuse_quoted_separator(row.line, path)
+            apart = re.search(rf'{delimiter} +"', row.line)
             raise AlloyError(
-                expected=f"well-formed {'tsv' if delimiter == chr(9) else 'csv'} in '{path}'",
+                expected=f"well-formed {format_of(path)[1:]} in '{path}'",
                 got=f"'{error}' at line {reader.line_num}",
-                hint='Put texts that contain separators, quotes or line breaks in quotes, and write " as "".',
+                hint="Delete the blank between separator and quote: quotes count only directly after a separator."
+                if apart
+                else 'Put texts that contain separators, quotes or line breaks in quotes, and write " as "".',
             ) from error
 
 
@@ -256,13 +267,13 @@ class _RowOfLines:
     """The lines of one row, for the csv module, which joins them. AlloyError if they are too long together."""
 
     def __init__(self, lines: Iterator[str], where: str) -> None:
-        self.lines, self.where, self.characters = lines, where, 0
+        self.lines, self.where, self.characters, self.line = lines, where, 0, ""
 
     def __iter__(self) -> _RowOfLines:
         return self
 
     def __next__(self) -> str:
-        line = next(self.lines)
+        self.line = line = next(self.lines)
         self.characters += len(line)
         if self.characters > MAX_LINE:
             raise too_long("line", self.where)
@@ -304,7 +315,8 @@ def _open(path: Path, newline: str | None = None) -> IO[str]:
     # utf-8-sig: Excel puts a byte-order mark before the first column's name.
     file = _binary(path)
     try:
-        _refuse_other_kinds(file.peek(4), path)  # a pipe cannot be read twice
+        # Peeked, because a pipe cannot be read twice.
+        refuse_other_kinds(file.peek(64), f"in '{path}'", unpacked=path.suffix.lower() == ".gz")
     except BaseException:
         file.close()
         raise
@@ -313,13 +325,6 @@ def _open(path: Path, newline: str | None = None) -> IO[str]:
 
 def _binary(path: Path) -> Any:
     return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def _refuse_other_kinds(begin: bytes, path: Path) -> None:
-    """AlloyError for the first bytes of a file that is no text, or of another encoding."""
-    for first, (kind, hint) in NO_TEXT.items():
-        if begin.startswith(first):
-            raise AlloyError(expected=f"UTF-8 text in '{path}'", got=kind, hint=hint)
 
 
 @contextmanager
@@ -332,6 +337,12 @@ def read_errors(path: Path) -> Iterator[None]:
             expected=f"UTF-8 text in '{path}'",
             got=f"the byte 0x{error.object[error.start]:02x} ({error.reason})",
             hint="Save it as UTF-8, for example with `iconv -f WINDOWS-1252 -t UTF-8`.",
+        ) from error
+    except gzip.BadGzipFile as error:
+        raise AlloyError(
+            expected=f"a whole gzip file, by the name of '{path}'",
+            got=f"'{error}'",
+            hint="If it is not packed, let its name end without .gz. Else copy or download it again.",
         ) from error
     except (
         OSError,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO, cast
 
 from alloykit.data import load_texts, refuse_columns
+from alloykit.data.first_bytes import refuse_other_kinds
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.data.table import row_problem
 from alloykit.errors import AlloyError
@@ -67,6 +68,8 @@ def _of_file(origin: str | Path, text: str, text_pair: str | None) -> _Input:
 def _of_lines(origin: TextIO | Sequence[str]) -> _Input:
     """One text per line of a stream, or per string of a list. AlloyError for a stream that is not UTF-8."""
     stream = cast(TextIO, origin) if hasattr(origin, "readline") else None
+    if (peek := getattr(getattr(stream, "buffer", None), "peek", None)) is not None:
+        refuse_other_kinds(peek(64), "on standard input", stream=True)
     try:
         given = origin if stream is None else lines_of(stream, "standard input", MAX_TEXT)
         lines = [line.rstrip("\r\n") for line in given]
