@@ -62,7 +62,18 @@ CONFIGS: dict[str, Callable[[], Any]] = {
 
 def classifier(folder: Path, architecture: str, labels: tuple[str, ...] = ("red", "green", "blue")) -> Path:
     """Save one, with the tokenizer of the tiny models."""
-    config = CONFIGS[architecture]()
+    return _saved(folder, CONFIGS[architecture](), labels)
+
+
+def canine(folder: Path) -> Path:
+    """Save a tiny CANINE, which joins four characters. Its tokens are those of the tiny models."""
+    config = transformers.CanineConfig(
+        hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64, num_hash_buckets=80, pad_token_id=0
+    )  # fmt: skip
+    return _saved(folder, config, ("red", "green", "blue"))
+
+
+def _saved(folder: Path, config: Any, labels: tuple[str, ...]) -> Path:
     config.id2label, config.label2id = dict(enumerate(labels)), {label: i for i, label in enumerate(labels)}
     with torch.random.fork_rng():
         torch.manual_seed(0)

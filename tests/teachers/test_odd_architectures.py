@@ -189,10 +189,29 @@ def test_states_of_tokens_that_were_joined_are_not_compared(folders: dict[str, P
         )  # fmt: skip
 
 
-def test_a_model_that_fails_itself_is_named(folders: dict[str, Path]) -> None:
-    teacher = loaded(folders["funnel"])
-    with pytest.raises(AlloyError, match="answers of teacher 'funnel' to a text of 3 tokens; got RuntimeError: "):
+def test_a_model_that_fails_itself_is_named(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = loaded(folders["gpt2"])
+    monkeypatch.setattr(teacher.model, "forward", lambda **batch: torch.zeros(2) + torch.zeros(3))
+    with pytest.raises(AlloyError, match="answers of teacher 'gpt2' to a text of 3 tokens; got RuntimeError: "):
         teacher.answer(teacher.prepare(["card"]), lambda n: None)
+
+
+@pytest.mark.parametrize(("name", "fewest"), [("funnel", 5), ("canine", 4)])
+def test_a_short_text_is_padded_to_the_tokens_that_the_architecture_needs(
+    name: str, fewest: int, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = folders[name] if name in folders else odd_architectures.canine(tmp_path / name)
+    model, words = AutoModelForSequenceClassification.from_pretrained(folder).eval(), tiny.tokenizer()
+    batch = words(["card"], padding="max_length", max_length=fewest, return_tensors="pt")
+    assert batch["attention_mask"].sum() < fewest
+    with torch.no_grad():
+        expected = model(**batch).logits
+    teacher, student = loaded(folder), Predictor.load(folder, device="cpu")
+    found = teacher.answer(teacher.prepare(["card", TEXTS[0]]), lambda n: None, layers=[1])
+    torch.testing.assert_close(found.logits[:1], expected, rtol=1e-4, atol=1e-5)
+    assert found.pooled is not None
+    assert bool(found.pooled.isfinite().all())
+    torch.testing.assert_close(student.probabilities(["card"]), expected.softmax(-1), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("absent", ["sentencepiece", "google.protobuf"])

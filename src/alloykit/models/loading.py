@@ -27,7 +27,7 @@ from alloykit.models.loading_errors import loading_errors
 from alloykit.models.location import ModelLocation, locate
 from alloykit.models.quiet_loading import no_gguf_bar, no_questions, quiet_transformers
 from alloykit.models.required_packages import require_gguf, require_sentencepiece
-from alloykit.models.tokens import check_tokens, share_pad_token
+from alloykit.models.tokens import check_tokens, note_fewest_tokens, share_pad_token
 from alloykit.models.trial import TRIAL_TEXTS, checked_pair
 from alloykit.progress import library_bars_off
 
@@ -165,6 +165,8 @@ def _tokenizer(opened: _Opened) -> Any:
             got="none with any word in it",
             hint="Save it there: `tokenizer.save_pretrained(folder)`.",
         )
+    if not opened.gguf:
+        note_fewest_tokens(_config(opened), tokenizer)
     return tokenizer
 
 
