@@ -52,6 +52,8 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     "squeezebert": lambda: transformers.SqueezeBertConfig(**TWO_LAYERS, embedding_size=32),
     # A decoder.
     "gpt2": lambda: transformers.GPT2Config(**IDS, n_embd=32, n_layer=2, n_head=4, n_positions=80),
+    # The rate of its dropout is in a configuration inside its own.
+    "mpt": lambda: transformers.MptConfig(**IDS, d_model=32, n_heads=4, n_layers=2, max_seq_len=80),
     # No dropout layers: their layers call the function.
     "opt": lambda: transformers.OPTConfig(
         **IDS, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, ffn_dim=64, word_embed_proj_dim=32,

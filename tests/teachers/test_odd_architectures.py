@@ -21,7 +21,7 @@ from alloykit.data import load_texts
 from alloykit.knowledge.online.encoder_states import EncoderReading, TextEncoder
 from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.models.compute_format import ComputeFormat
-from alloykit.models.dropout import dropout_active
+from alloykit.models.dropout import dropout_active, dropout_rates, set_dropout_rate
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.serving.predictor import Predictor
 from alloykit.serving.student_reading import read_by_student
@@ -91,6 +91,15 @@ def test_dropout_acts_outside_attention_too(name: str, folders: dict[str, Path])
     assert teacher.info.config.attention_dropout == 0
     passes = teacher.sample(teacher.prepare(TEXTS), 4, 0, lambda n: None)
     assert bool((passes.std(0) > 0).all())
+
+
+def test_the_rate_reaches_the_configurations_inside(folders: dict[str, Path]) -> None:
+    config = loaded(folders["mpt"], dropout=0.3).model.config
+    assert set(dropout_rates(config)) == {0.3}
+    assert config.attn_config.attn_pdrop == 0.3
+    t5gemma = odd_architectures.CONFIGS["t5gemma"]()
+    set_dropout_rate(t5gemma, 0.3)
+    assert {t5gemma.encoder.attention_dropout, t5gemma.decoder.attention_dropout} == {0.3}
 
 
 def test_whole_layers_are_not_dropped() -> None:

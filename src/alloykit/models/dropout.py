@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from torch import nn
@@ -43,7 +43,9 @@ def set_dropout_rate(config: Any, rate: float) -> list[str]:
     for part in _parts(config):
         for key, value in part.to_dict().items():
             if _is_rate(key, value) or ("dropout" in key and value is None):
-                setattr(part, key, rate)
+                with suppress(Exception):  # transformers checks its type, and has an integer for MPT's rate
+                    setattr(part, key, rate)
+                vars(part)[key] = rate
                 changed.append(key)
     return changed
 
@@ -60,9 +62,11 @@ def _is_rate(key: str, value: Any) -> bool:
 
 
 def _parts(config: Any) -> list[Any]:
-    """The configuration, and its part for texts if that is another one."""
+    """The configuration, its part for texts if that is another one, and the configurations inside: of MPT's attention, of T5Gemma's encoder and decoder."""
     inner = text_part(config)
-    return [config] if inner is config else [config, inner]
+    holder = config if config.is_encoder_decoder else inner  # of a model of texts and images not the part for images
+    inside = [value for value in vars(holder).values() if hasattr(value, "get_text_config")]
+    return list({id(part): part for part in (config, inner, *inside)}.values())
 
 
 def _is_dropout(module: nn.Module) -> bool:
