@@ -104,6 +104,28 @@ def test_rename_reads_a_key_that_is_a_name_as_the_name_and_may_swap():
     assert rename(["1", "2"], {1: "bad", 2: "good"}, "stars") == ("bad", "good")
     assert rename(["a", "b"], {"a": "b", "b": "a"}, "t") == ("b", "a")
     assert rename(["a ", "b"], {}, "t") == ("a", "b")
+    assert rename(["a", "a ", ""], {"1": "b", "2": "c"}, "t") == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("names", "mapping", "message"),
+    [
+        (["a", "a "], {}, "different labels within teacher 't'; got 'a' more than once. Name it by its position"),
+        (
+            ["a", "a "],
+            {"a": "b"},
+            "different labels within teacher 't'; got 'a' more than once. Name it by its position",
+        ),
+        (
+            ["a", " "],
+            {},
+            "a name for every label of teacher 't'; got an empty one at position 1. Name it by its position",
+        ),
+    ],
+)
+def test_names_that_only_a_position_tells_apart(names, mapping, message):
+    with pytest.raises(AlloyError, match=message):
+        rename(names, mapping, "t")
 
 
 @pytest.mark.parametrize(

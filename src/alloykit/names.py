@@ -89,23 +89,28 @@ def unknown_name(expected: str, got: str, names: Sequence[str]) -> AlloyError:
     return AlloyError(expected=expected, got=f"'{short(got)}'", hint=f"{hint}There are: {quoted(names)}.")
 
 
-def clean_names(names: Sequence[str], owner: str) -> tuple[str, ...]:
-    """The names without spaces at their ends. AlloyError for anything but a list of different, non-empty names."""
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise AlloyError(expected=f"a list of label names for {owner}", got=shown(names))
-    cleaned = tuple(name.strip() for name in names)
+def clean_names(names: Sequence[str], owner: str, hint: str = "") -> tuple[str, ...]:
+    """The names without spaces at their ends. AlloyError, with this hint, for anything but a list of different, non-empty names."""
+    cleaned = _stripped(names, owner)
     if "" in cleaned:
         got = f"an empty one at position {cleaned.index('')}"
-        raise AlloyError(expected=f"a name for every label of {owner}", got=got)
-    refuse_repeats(cleaned, owner)
+        raise AlloyError(expected=f"a name for every label of {owner}", got=got, hint=hint)
+    refuse_repeats(cleaned, owner, hint)
     return cleaned
 
 
-def refuse_repeats(names: Sequence[str], owner: str) -> None:
-    """AlloyError if a name occurs twice."""
+def _stripped(names: Sequence[str], owner: str) -> tuple[str, ...]:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise AlloyError(expected=f"a list of label names for {owner}", got=shown(names))
+    return tuple(name.strip() for name in names)
+
+
+def refuse_repeats(names: Sequence[str], owner: str, hint: str = "") -> None:
+    """AlloyError, with this hint, if a name occurs twice."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise AlloyError(expected=f"different labels within {owner}", got=f"{quoted(repeated)} more than once")
+        got = f"{quoted(repeated)} more than once"
+        raise AlloyError(expected=f"different labels within {owner}", got=got, hint=hint)
 
 
 def is_anonymous(names: Iterable[str]) -> bool:
@@ -130,12 +135,13 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
     """The teacher's label names, in logit order, after the recipe's `labels:` mapping.
 
     mapping: label name, or its position as an int or a string, -> new name. Other labels keep their names. A key
-    that is both a name and a position is read as a name. teacher: its name, for messages.
+    that is both a name and a position is read as a name. Names that are empty or not unique need a position. teacher: its name, for messages.
 
     Raises AlloyError for unknown or repeated keys, values that are not names, and results that are empty,
     not unique, or still anonymous (LABEL_0).
     """
-    old = clean_names(names, f"teacher '{teacher}'")
+    old = _stripped(names, f"teacher '{teacher}'")
+    by_position = 'Name it by its position, in the recipe under this teacher: `labels: {"1": bug}`.'
     new: dict[int, str] = {}
     for key, value in mapping.items():
         if isinstance(key, bool) or not isinstance(value, str):
@@ -147,6 +153,9 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
             )
         word = str(key).strip()
         number = int(word) if word.isascii() and word.isdecimal() else -1
+        if old.count(word) > 1:
+            wanted = f"different labels within teacher '{teacher}'"
+            raise AlloyError(expected=wanted, got=f"'{short(word)}' more than once", hint=by_position)
         if word not in old and not 0 <= number < len(old):
             raise unknown_name(f"a label of teacher '{teacher}', or its position", word, old)
         place = old.index(word) if word in old else number
@@ -154,7 +163,8 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
             wanted = f"each label of teacher '{teacher}' once in `labels:`"
             raise AlloyError(expected=wanted, got=f"{quoted([old[place]])} again, as {shown(key)}")
         new[place] = value
-    result = clean_names([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
+    owner = f"teacher '{teacher}'" + (", after renaming" if new else "")
+    result = clean_names([new.get(i, name) for i, name in enumerate(old)], owner, by_position)
     if is_anonymous(result):
         raise AlloyError(
             expected=f"real label names for teacher '{teacher}', since labels are joined by name",

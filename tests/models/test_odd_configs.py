@@ -32,6 +32,14 @@ def test_spaces_around_labels(tmp_path: Path) -> None:
         labels_of(folder)
 
 
+def test_more_or_fewer_names_than_the_head_has_labels(tmp_path: Path) -> None:
+    folder = tiny.classifier(tmp_path / "model", ("bug", "login", "refund"), "bert")
+    for names in (("bug", "login"), ("bug", "login", "refund", "other")):
+        name_labels(folder, *names)
+        with pytest.raises(AlloyError, match=f"each of the 3 labels that the classification head.*got {len(names)} by"):
+            labels_of(folder)
+
+
 def name_labels(folder: Path, *labels: str) -> None:
     config = json.loads((folder / "config.json").read_text())
     config |= {"id2label": dict(enumerate(labels)), "label2id": {label: i for i, label in enumerate(labels)}}

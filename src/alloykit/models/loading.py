@@ -182,6 +182,8 @@ def _model(opened: _Opened, config: Any, head: str, *, whole: str) -> Any:
     )  # fmt: skip
     model.config._name_or_path = location.model
     absent = sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])})
+    if whole == "model":
+        _check_label_count(report["mismatched_keys"], config, location.model)
     if whole == "encoder":
         inner = f"{model.base_model_prefix}."
         absent = [key for key in absent if key.startswith(inner) and ".pooler." not in key]
@@ -201,6 +203,17 @@ def _model(opened: _Opened, config: Any, head: str, *, whole: str) -> Any:
             hint="Check `num_hidden_layers` in config.json: without these layers it gives other answers.",
         )
     return model.eval()
+
+
+def _check_label_count(mismatched: Any, config: Any, model: str) -> None:
+    """AlloyError if config.json names more or fewer labels than the head has. mismatched: (weight, its shape in the file, its shape by config.json)."""
+    for _, stored, described in mismatched:
+        if described[0] == config.num_labels != stored[0] and stored[1:] == described[1:]:
+            raise AlloyError(
+                expected=f"a name for each of the {stored[0]:,} labels that the classification head of '{model}' has",
+                got=f"{config.num_labels:,} by its config.json",
+                hint="Correct `id2label` there, or save the weights that belong to these names.",
+            )
 
 
 def _gguf_model(opened: _Opened) -> Any:
