@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -191,3 +192,10 @@ def test_energies_are_standardised_without_what_repeats() -> None:
         found, usual = (create(spec).fit(Again(p, again, 1000), context) for p, again in ((pool, [0]), (plain, [])))
         assert int(found["outcome"]) == outcome
         assert found["logit_mean"].tolist() == pytest.approx(usual["logit_mean"].tolist(), abs=0.3)
+
+
+def test_states_of_equal_texts_give_no_warning_of_numpy() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        space = StateSpace.fit(torch.ones(40, 6), 2, 8)
+    assert bool(space(torch.ones(3, 6)).isfinite().all())

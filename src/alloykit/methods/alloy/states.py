@@ -69,7 +69,10 @@ class StateSpace:
                 f"Alloy: the principal components of {len(states):,} texts' states in {centred.shape[1]:,} dimensions"
             )
         solver = "full" if min(centred.shape) <= SMALL else "randomized"
-        found = PCA(n, svd_solver=solver, random_state=0, copy=False).fit(centred)
+        with np.errstate(
+            divide="ignore", invalid="ignore"
+        ):  # equal texts have no variance, and its shares are not used
+            found = PCA(n, svd_solver=solver, random_state=0, copy=False).fit(centred)
         directions = torch.from_numpy(np.ascontiguousarray(found.components_.T)).double()
         variance = float(np.mean(found.explained_variance_))
         return cls(shift, scale, directions / max(variance, MIN_DEVIATION**2) ** 0.5)
