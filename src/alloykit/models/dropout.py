@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from torch import nn
@@ -43,9 +43,7 @@ def set_dropout_rate(config: Any, rate: float) -> list[str]:
     for part in _parts(config):
         for key, value in part.to_dict().items():
             if _is_rate(key, value) or ("dropout" in key and value is None):
-                with suppress(Exception):  # transformers checks its type, and has an integer for MPT's rate
-                    setattr(part, key, rate)
-                vars(part)[key] = rate
+                vars(part)[key] = rate  # not setattr, which checks the type: transformers has an integer for MPT's rate
                 changed.append(key)
     return changed
 
