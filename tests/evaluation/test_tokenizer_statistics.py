@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-from transformers import PreTrainedTokenizerFast
+from transformers import ByT5Tokenizer, CanineTokenizer, PerceiverTokenizer, PreTrainedTokenizerFast
 
 from alloykit.evaluation.tokenizer_statistics import language_doubt, tokenizer_statistics
 
@@ -136,3 +136,10 @@ def test_byte_level_tokenizers_know_every_piece():
         assert found["unknown_tokens"] is None
         assert found["tokens"] == pytest.approx((7 + 3) / 2)  # no special tokens are added
     assert read(byte_level(unk_token="<|end|>", eos_token="a"), texts)["unknown_tokens"] == 0.0
+
+
+@pytest.mark.parametrize("kind", [ByT5Tokenizer, CanineTokenizer, PerceiverTokenizer])
+def test_characters_as_tokens_say_nothing_of_the_language(kind):
+    found = read(kind(), ["my cards are late"], 100)
+    assert found["tokens_per_word"] > 4
+    assert language_doubt(found) is None

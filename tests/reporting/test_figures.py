@@ -190,3 +190,38 @@ def test_bars_and_dots_of_many_labels_show_the_most_interesting() -> None:
         assert [t.words for t in parse(figure.svg).all("text") if t.words.startswith("label")] == mixed
         assert figure.caption.endswith(f"Of 70 labels, it shows the 60 {shown}.")
         assert [row[0] for row in figure.rows] == labels
+
+
+MANY = [f"teacher of department {i}" for i in range(40)]
+
+
+def legend(figure: Figure) -> list[str]:
+    """The names in the legend that are those of MANY."""
+    shown = [text.words for text in parse(figure.svg).all("text")]
+    return [words for words in shown if words.startswith("teacher of")]
+
+
+@pytest.mark.filterwarnings("error")  # matplotlib warns of a legend that leaves no room for the axes
+def test_lines_of_forty_teachers() -> None:
+    history = [{"step": step} | {name: i * step for i, name in enumerate(MANY)} for step in range(3)]
+    figure = figures.lines("shares", history, {name: name for name in MANY}, "Shares.", "share")
+    assert figure.caption == "Shares. Of 40 lines, it shows the 8 with the largest last values."
+    assert legend(figure) == [f"teacher of dep…ment {i}" for i in range(32, 40)]
+    assert figure.headings == ["step", *MANY]
+    assert [len(row) for row in figure.rows] == [41] * 3
+
+
+@pytest.mark.filterwarnings("error")
+def test_histograms_of_forty_teachers() -> None:
+    figure = figures.histograms("confidence", {name: [1, i] for i, name in enumerate(MANY)}, "All.", "confidence")
+    assert figure.caption == "All. Of 40, it shows the first 8."
+    assert legend(figure) == [f"teacher of dep…tment {i}" for i in range(8)]
+    assert figure.rows[1] == ["0.50 to 1.00", *map(str, range(40))]
+
+
+@pytest.mark.parametrize(("characters", "columns"), [(1, 3), (16, 3), (17, 2), (22, 2)])
+def test_a_legend_is_no_wider_than_its_figure(characters: int, columns: int) -> None:
+    names = [letter * characters for letter in "abcd"]
+    figure = figures.histograms("confidence", {name: [1, 1] for name in names}, "All.", "confidence")
+    places = {text.attributes["x"] for text in parse(figure.svg).all("text") if text.words in names}
+    assert len(places) == columns

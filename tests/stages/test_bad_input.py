@@ -56,7 +56,7 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     "file of another column": (text_file("other.csv", "body\nhi\n"), ("column 'text'", "'body'", "text: body")),
     "missing file": (put(texts="textz.csv"), ("textz.csv", "Did you mean 'texts.csv'")),
     "empty file": (text_file("empty.csv", ""), ("empty.csv", "column 'text'")),
-    "header only": (text_file("header.csv", "text\n"), ("at least one usable text", "no rows")),
+    "header only": (text_file("header.csv", "text\n"), ("at least one usable text in '", "header.csv'", "no rows")),
     "all texts empty": (text_file("blank.csv", 'text\n""\n"  "\n'), ("usable text", "2 empty text")),
     "not UTF-8": (text_file("latin.csv", "text\ncafé\n".encode("latin-1")), ("UTF-8", "0xe9", "iconv")),
     "ragged csv": (text_file("ragged.csv", "text\nhello, world\n"), ("well-formed csv", "line 2", "quotes")),

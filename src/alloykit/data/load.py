@@ -62,7 +62,7 @@ def _load(settings: ColumnOptions, location: Any, want_labels: bool) -> Texts:
         skipped = []
         for table, row in islice(rows_of(raw_tables(location, settings, wanted, skipped), columns), settings.limit):
             collector.add(table, row)
-    texts = collector.texts()
+    texts = collector.texts(f"'{location}'" if isinstance(location, (str, Path)) else "")
     warn_of_skipped(location, skipped)
     if texts.dropped:
         warnings.warn(f"Unusable: {collector.problems()}.", AlloyWarning, stacklevel=3)

@@ -175,15 +175,17 @@ class RowCollector:
         """The usable rows."""
         return self.rows.table()
 
-    def texts(self) -> Texts:
-        """The table. AlloyError if no row is usable, and for unusable rows that the options refuse."""
+    def texts(self, where: str = "") -> Texts:
+        """The table. AlloyError if no row is usable, and for unusable rows that the options refuse. where: the place of the texts, for messages."""
         table = self.table()
         if self.unusable and self.options.bad_rows == "refuse":
             hint = "Correct them, or set `bad_rows: drop`."
-            raise AlloyError(expected="a usable text in every row", got=self.problems(), hint=hint)
+            raise AlloyError(
+                expected=f"a usable text in every row{where and f' of {where}'}", got=self.problems(), hint=hint
+            )
         if not len(table):
             got = f"none; unusable were {self.problems()}" if self.unusable else "no rows"
-            raise AlloyError(expected="at least one usable text", got=got)
+            raise AlloyError(expected=f"at least one usable text{where and f' in {where}'}", got=got)
         dropped = {reason: count for reason, (count, _) in self.unusable.items()}
         return Texts(table, dropped, self.total, self.total == self.options.limit)
 

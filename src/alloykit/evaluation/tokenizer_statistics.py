@@ -12,6 +12,8 @@ UNKNOWN_TOKENS = 0.05  # share of the tokens
 LARGE = 100_000  # a vocabulary of more tokens is for many languages, and splits more words of each
 TOKENS_PER_WORD, TOKENS_PER_WORD_OF_LARGE = 1.4, 2.0
 TOKENS_PER_WIDE_CHARACTER = 1.5  # of scripts that are cut character by character anyway
+BY_CHARACTER = ("ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer")
+"""Tokenizers whose tokens are characters or bytes in every language."""
 # Scripts without spaces between words (Thai to Burmese, Khmer, Chinese, Japanese), and Korean
 WITHOUT_SPACES = r"\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 WIDE = re.compile(f"[{WITHOUT_SPACES}]")
@@ -53,7 +55,7 @@ def tokenizer_statistics(
         "long_texts": long_texts,
         "tokens": float(lengths.mean()) + special,
         "tokens_per_word": total / words,
-        "spelled_out": total / words > limit,
+        "spelled_out": total / words > limit and type(tokenizer).__name__ not in BY_CHARACTER,
     }
 
 

@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from alloykit.escape import visible
 from alloykit.reporting.svg import FAINT, HEAT, INK, SERIES, draw, inline
 
+LEGEND, KEY = 64, 5  # characters in the width of a legend, and in that of the sign before a name
 LABELS = 60  # labels in a figure: a page with thousands of bars or numbers is of no use, and takes minutes
 
 
@@ -32,9 +33,11 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def abbreviated(name: str, room: int = 22) -> str:
-    """A name for a figure: one line of at most `room` characters, without control characters, which have no glyph."""
+    """A name for a figure: one line of at most `room` characters, without control characters, which have no glyph. Of a long name, beginning and
+    end are kept: many names differ only in one of them."""
     name = visible(name)
-    return name if len(name) <= room else name[: room - 1] + "…"
+    end = room // 3
+    return name if len(name) <= room else f"{name[: room - 1 - end]}…{name[len(name) - end :]}"
 
 
 def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Figure:
@@ -74,13 +77,16 @@ def histograms(
     up_to: float = 1.0,
     low: float = 0.0,
 ) -> Figure:
-    """Outlined histograms over [low, up_to]. Each bar is a share of the texts of its own series."""
+    """Outlined histograms over [low, up_to]. Each bar is a share of the texts of its own series. Of more series than colours, the first are shown."""
     bins = len(next(iter(series.values())))
     edges = [low + (up_to - low) * i / bins for i in range(bins + 1)]
+    shown = dict(list(series.items())[: len(SERIES)])
+    if len(shown) < len(series):
+        caption += f" Of {len(series):,}, it shows the first {len(shown)}."
 
     def paint(axes: Any) -> None:
         patches = []
-        for i, counts in enumerate(series.values()):
+        for i, counts in enumerate(shown.values()):
             total = sum(counts) or 1
             shares = [100 * c / total for c in counts]
             line = ("-", "--", ":", "-.")[i % 4]
@@ -90,8 +96,8 @@ def histograms(
         axes.set_ylim(bottom=0)
         axes.set_xlabel(xlabel)
         axes.set_ylabel("share of texts (%)")
-        if len(series) > 1:
-            _legend(axes, len(series), patches, list(series))
+        if len(shown) > 1:
+            _legend(axes, len(shown), patches, list(shown))
 
     rows = [
         [f"{edges[b]:.2f} to {edges[b + 1]:.2f}", *(str(counts[b]) for counts in series.values())] for b in range(bins)
@@ -172,7 +178,8 @@ def stacked_bars(
         axes.grid(axis="y", visible=False)
         _legend(axes, len(segments), patches, [name for name, _ in segments])
 
-    figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(segments) - 1) // 3))
+    lines_of_legend = -(-len(segments) // _columns([name for name, _ in segments]))
+    figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * (lines_of_legend - 1))
     return Figure(inline(figure, name, caption), caption, ["label", *teachers], rows)
 
 
@@ -241,17 +248,21 @@ def lines(
     over: str = "step",
     xlabel: str | None = None,
 ) -> Figure:
-    """Lines over the steps of training, or over another key of the history.
+    """Lines over the steps of training, or over another key of the history. Of more lines than colours, those with the largest last values are shown.
 
     series: key in the history → name of the line. shares: the values are shares and are shown in percent. over: the key of the
     x axis; xlabel: its name. Entries without a number for every key are left out.
     """
     found = [h for h in history if all(isinstance(h.get(key), (int, float)) for key in (*series, over))]
     scale = 100 if shares else 1
+    largest = sorted(series, key=lambda key: -found[-1][key] if found else 0)[: len(SERIES)]
+    drawn = {key: line for key, line in series.items() if key in largest}
+    if len(drawn) < len(series):
+        caption += f" Of {len(series):,} lines, it shows the {len(drawn)} with the largest last values."
 
     def paint(axes: Any) -> None:
         handles = []
-        for i, key in enumerate(series):
+        for i, key in enumerate(drawn):
             style = ("-", "--", ":", "-.")[i % 4]
             values = [scale * h[key] for h in found]
             handles += axes.plot([h[over] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
@@ -260,7 +271,7 @@ def lines(
         axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         axes.set_xlabel(xlabel or over)
         axes.set_ylabel(ylabel)
-        _legend(axes, len(series), handles, list(series.values()))
+        _legend(axes, len(drawn), handles, list(drawn.values()))
 
     rows = [[str(h[over]), *(percent(h[k]) if shares else f"{h[k]:.3f}" for k in series)] for h in found]
     return Figure(inline(draw(paint, 2.9), name, caption), caption, [xlabel or over, *series.values()], rows)
@@ -306,9 +317,16 @@ def two_shares(
     return Figure(inline(figure, name, caption), caption, ["label", *series], cells, wide=len(labels) > 40)
 
 
+def _columns(names: Sequence[str]) -> int:
+    """In how many columns a legend of these names is as wide as the figure at most."""
+    characters = max(len(abbreviated(name)) for name in names)
+    return max(1, min(3, len(names), int(LEGEND // (characters + KEY))))
+
+
 def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] | None = None) -> None:
     """A legend above the axes. Users' names are set on the handles: matplotlib leaves out names that begin with an underscore."""
-    look = {"loc": "outside upper center", "ncols": min(3, entries), "handlelength": 1.6, "columnspacing": 1.2}
+    columns = min(3, entries) if names is None else _columns(names)
+    look = {"loc": "outside upper center", "ncols": columns, "handlelength": 1.6, "columnspacing": 1.2}
     if handles is None:
         axes.figure.legend(**look)
     else:

@@ -18,6 +18,7 @@ from alloykit.methods.alloy.views import UNLIKE
 from alloykit.methods.ensemble import scale_warnings
 from alloykit.methods.protocol import Context, State
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
+from alloykit.names import counted
 
 EXAMPLES = 12  # texts that changed teacher, for the report
 HAD, LEFT = 20, 5  # warn: a label that had so many texts at the start of the fit is left with less than so many
@@ -44,7 +45,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         return {
             "texts": texts,
             "warnings": [
-                f"{texts:,} texts{usable} are too few to fit the mixture ({least:,} are needed): {BY_ENERGY}."
+                f"{counted(texts, 'text')}{usable} {'is' if texts == 1 else 'are'} too few to fit the mixture ({least:,} are needed): {BY_ENERGY}."
             ],
         }
     history, skill = state["history"].tolist(), float(state["skill"])
