@@ -138,7 +138,9 @@ def test_byte_level_tokenizers_know_every_piece():
     assert read(byte_level(unk_token="<|end|>", eos_token="a"), texts)["unknown_tokens"] == 0.0
 
 
-@pytest.mark.parametrize("kind", [ByT5Tokenizer, CanineTokenizer, PerceiverTokenizer])
+@pytest.mark.parametrize(
+    "kind", [ByT5Tokenizer, pytest.param(CanineTokenizer, marks=pytest.mark.slow), PerceiverTokenizer]
+)
 def test_characters_as_tokens_say_nothing_of_the_language(kind):
     found = read(kind(), ["my cards are late"], 100)
     assert found["tokens_per_word"] > 4

@@ -146,7 +146,7 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     "corrupt weights": (damaged(flipped), ("odd", "safetensors")),
     "weights cut short": (damaged(cut), ("odd", "safetensors")),
     "weights without head": (damaged(without_head), ("odd", "classifier")),
-    "weights of another head": (damaged(with_another_head), ("odd", "classifier")),
+    "weights of another head": (damaged(with_another_head), ("odd", "each of the 5 labels", "2 by its config.json", "id2label")),
     "NaN weights": (damaged(not_a_number), ("odd", "finite", "classifier.weight", "damaged")),
     "no tokenizer": (damaged(without_tokenizer), ("odd", "tokenizer")),
     "broken config": (damaged(lambda f: (f / "config.json").write_text("{")), ("odd", "config.json")),
