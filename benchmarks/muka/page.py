@@ -100,7 +100,7 @@ def _setting() -> list[str]:
         f"- Seeds {', '.join(map(str, p.seeds))}: each draws its own texts and trains its own teachers and students. "
         "± is the standard deviation over seeds.",
         "- The student's checkpoint is chosen without labels (the paper: by labelled validation accuracy; see the last section).",
-        "- Table 1 (pool \"shared\") and table 2 were run again after the corrections that follow. The other cells were not.",
+        '- Table 1 (pool "shared") and table 2 were run again after the corrections that follow. The other cells were not.',
         "- DFA and CFL, three corrections: DFA's losses were the mean over the student's layers; now they are "
         "the sum, as in the authors' code (three times as much for three layers). CFL's decoders had one layer; now they have two, as in the authors' code. "
         "Frozen merge blocks had frozen biases; now the biases learn, as in the authors' code.",
