@@ -69,9 +69,7 @@ class StateSpace:
                 f"Alloy: the principal components of {len(states):,} texts' states in {centred.shape[1]:,} dimensions"
             )
         solver = "full" if min(centred.shape) <= SMALL else "randomized"
-        with np.errstate(
-            divide="ignore", invalid="ignore"
-        ):  # equal texts have no variance, and its shares are not used
+        with np.errstate(divide="ignore", invalid="ignore"):  # of equal texts the shares of the variance are 0 / 0
             found = PCA(n, svd_solver=solver, random_state=0, copy=False).fit(centred)
         directions = torch.from_numpy(np.ascontiguousarray(found.components_.T)).double()
         variance = float(np.mean(found.explained_variance_))
