@@ -149,7 +149,7 @@ def test_predict_in_a_process_of_its_own_from_a_pipe(finished: Finished) -> None
 @pytest.mark.parametrize(
     ("stdin", "message"),
     [
-        (gzip.compress(b"card"), "got a gzip file. Standard input takes one text per line, unpacked"),
+        (gzip.compress(b"card", mtime=0), "got a gzip file. Standard input takes one text per line, unpacked"),
         (b"\x28\xb5\x2f\xfd\x24", "got a zstd file"),
         (b"PAR1\x15", "got a Parquet file. Standard input takes one text per line"),
         ("card\nbill\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
