@@ -119,7 +119,7 @@ def test_txt_has_one_text_per_line(tmp_path, name):
         ("a.json", b'[{"text": "x"}]', {}, "got list at line 1.*also in a file that ends in .json.*jq"),
         ("a.json", b'{"text": {"0": "x", "1": "y"}}', {}, "an object with a column in each key.*lines=True"),
         ("a.jsonl", b'{"body": "x"}\n', {}, "a column 'text'; got columns 'body'"),
-        ("a.csv.gz", None, {}, "a whole gzip file, by the name of.*Not a gzipped file.*end without .gz"),
+        ("a.csv.gz", None, {}, "a gzip file in .*, as its name says; got .*Not a gzipped file.*end without .gz"),
         ("a.parquet", None, {}, "a readable file.*a.parquet"),
         ("a.xlsx", b"", {}, "a file that ends in .csv"),
     ],

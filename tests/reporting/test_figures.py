@@ -214,7 +214,7 @@ def test_lines_of_forty_teachers() -> None:
 @pytest.mark.filterwarnings("error")
 def test_histograms_of_forty_teachers() -> None:
     figure = figures.histograms("confidence", {name: [1, i] for i, name in enumerate(MANY)}, "All.", "confidence")
-    assert figure.caption == "All. Of 40, it shows the first 8."
+    assert figure.caption == "All. Of 40 curves, it shows the first 8."
     assert legend(figure) == [f"teacher of dep…tment {i}" for i in range(8)]
     assert figure.rows[1] == ["0.50 to 1.00", *map(str, range(40))]
 

@@ -340,7 +340,7 @@ def read_errors(path: Path) -> Iterator[None]:
         ) from error
     except gzip.BadGzipFile as error:
         raise AlloyError(
-            expected=f"a whole gzip file, by the name of '{path}'",
+            expected=f"a gzip file in '{path}', as its name says",
             got=f"'{error}'",
             hint="If it is not packed, let its name end without .gz. Else copy or download it again.",
         ) from error

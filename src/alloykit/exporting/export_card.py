@@ -7,6 +7,7 @@ from typing import Any
 
 from alloykit.exporting.compared_answers import rounded_down
 from alloykit.models.questions import QuestionPart
+from alloykit.names import counted
 
 
 def export_card(measured: Mapping[str, Any], parts: Sequence[QuestionPart]) -> str:
@@ -16,7 +17,7 @@ def export_card(measured: Mapping[str, Any], parts: Sequence[QuestionPart]) -> s
     rows = [_row(name, one, part, several) for name, one in measured["graphs"].items() for part in parts]
     question = " question |" if several else ""
     same = "same labels" if any(part.multi_label for part in parts) else "same label"
-    title = f"{len(parts)} questions" if several else f"{len(parts[0].labels)} labels"
+    title = f"{len(parts)} questions" if several else counted(len(parts[0].labels), "label")
     notes = _notes(measured)
     return f"""---
 library_name: onnx

@@ -132,7 +132,7 @@ def _time(recipe: Recipe, plan: dict[str, Any]) -> Iterator[Finding]:
     for teacher in plan["teachers"] if seconds["sweep"] else ():
         if "seconds" not in teacher:
             continue
-        each = f"{texts:,} texts × {teacher['reads'] // max(texts, 1)} reads"
+        each = f"{counted(texts, 'text')} × {counted(teacher['reads'] // max(texts, 1), 'read')}"
         spent = f"{rate(teacher['reads_per_second'])} reads per second, about {duration(teacher['seconds'])}"
         yield Finding(f"time of {teacher['name']}", f"{each}, {spent}")
     found = f"about {duration(total)}: teachers {duration(seconds['sweep'])}, training {duration(seconds['training'])}"
@@ -158,6 +158,6 @@ def _faster(recipe: Recipe, plan: dict[str, Any]) -> Iterator[str]:
             yield "Most texts are as long as `max_length`. A lower `max_length` saves time in proportion."
         yield "Several machines can share the work: `alloykit sweep --part 1/4`."
     elif plan["student_training"] is not None:
-        yield f"The student learns for {plan['student_training']['epochs']:g} epochs. Fewer `epochs`, or fewer `layers` of the student, save time in proportion."
+        yield f"The student learns for {counted(plan['student_training']['epochs'], 'epoch')}. Fewer `epochs`, or fewer `layers` of the student, save time in proportion."
     if on_cpu:
         yield "A GPU is many times as fast."

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alloykit.evaluation.label_changes import NEW
+from alloykit.names import counted
 from alloykit.reporting import figures
 from alloykit.reporting.compare import recipe_differences
 from alloykit.reporting.figures import Figure, percent
@@ -56,7 +57,8 @@ def _without_test_texts(found: Mapping[str, Any]) -> Verdict:
     rows = {label: row for label, row in found["labels"].items() if row["same"] is not None}
     least = sorted(rows, key=lambda label: (rows[label]["same"], label))[:3]
     points = [
-        f"{label}: {percent(rows[label]['same'])} of {rows[label]['old']:,} texts kept this label." for label in least
+        f"{label}: {percent(rows[label]['same'])} of {counted(rows[label]['old'], 'text')} kept this label."
+        for label in least
     ]
     points.append(
         "Without test texts it is not known which answers are better. Name test texts with `-o evaluate.data=FILE`."
@@ -69,7 +71,7 @@ def _without_test_texts(found: Mapping[str, Any]) -> Verdict:
 def _about(label: str, row: Mapping[str, Any], what: str) -> str:
     return (
         f"{label} {what}: {percent(row['old'])} before and {percent(row['new'])} now, {points_of(row['difference'])} points "
-        f"({points_of(row['low'])} to {points_of(row['high'])}) on {row['texts']:,} texts."
+        f"({points_of(row['low'])} to {points_of(row['high'])}) on {counted(row['texts'], 'text')}."
     )
 
 

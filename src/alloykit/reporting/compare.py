@@ -100,11 +100,11 @@ def _headline(
         return "mixed", f"{', '.join(shown)}: some runs have no stored answers, so not every difference was tested."
     close = [name for name in order[1:] if tests[name]["p_holm"] >= ALPHA]
     if not close:
-        return "good", f"{', '.join(shown)}: {order[0]} is significantly better on {texts:,} texts."
+        return "good", f"{', '.join(shown)}: {order[0]} is significantly better on {counted(texts, 'text')}."
     if len(close) == len(order) - 1:
-        return "mixed", f"{', '.join(shown)}: no significant difference on {texts:,} texts."
+        return "mixed", f"{', '.join(shown)}: no significant difference on {counted(texts, 'text')}."
     return "mixed", (
-        f"{', '.join(shown)}: no significant difference between {order[0]} and {', '.join(close)} on {texts:,} texts."
+        f"{', '.join(shown)}: no significant difference between {order[0]} and {', '.join(close)} on {counted(texts, 'text')}."
     )
 
 

@@ -82,7 +82,7 @@ def histograms(
     edges = [low + (up_to - low) * i / bins for i in range(bins + 1)]
     shown = dict(list(series.items())[: len(SERIES)])
     if len(shown) < len(series):
-        caption += f" Of {len(series):,}, it shows the first {len(shown)}."
+        caption += f" Of {len(series):,} curves, it shows the first {len(shown)}."
 
     def paint(axes: Any) -> None:
         patches = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from alloykit.evaluation.significance import ALPHA as ALPHA
+from alloykit.names import counted
 from alloykit.reporting.figures import percent
 
 LOW_RECALL, ENOUGH = 0.1, 10  # a label with a lower recall, on at least so many test texts, was not learned
@@ -53,7 +54,7 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
     poor = student["micro_f1"] < 0.5 or (lost > 5 * NEGLIGIBLE and (gain is None or gain["p"] < ALPHA))
     status = "poor" if poor else "mixed" if lost > NEGLIGIBLE else "good"
     figures = f"Micro-F1 of the student {percent(mean['micro_f1'] - lost)}, of the {_MEAN} {percent(mean['micro_f1'])}"
-    where = f"{found['texts']:,} texts"
+    where = counted(found["texts"], "text")
     conclusion, points = "", ["A label is given to a text if its probability is at least 0.5."]
     if gain is not None:
         if gain["texts"] < found["texts"]:
@@ -68,7 +69,7 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
         points.append("It makes more than two errors for each label that it gives correctly.")
     headline = f"{figures}{conclusion} on {where}."
     weak = [
-        f"{label} ({percent(s['recall'], 0)} of {s['texts']:,} texts)"
+        f"{label} ({percent(s['recall'], 0)} of {counted(s['texts'], 'text')})"
         for label, s in student["labels"].items()
         if s["texts"] >= ENOUGH and s["recall"] is not None and s["recall"] < WEAK_RECALL
     ]
@@ -134,7 +135,7 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     figures = [f"Accuracy of the {judged} {percent(beside)}"]
     if best is not None:
         figures.append(f"of {_the(best)} {percent(scores[best]['accuracy'])}")
-    headline = f"{', '.join(figures)}: {conclusion} on {found['texts']:,} texts."
+    headline = f"{', '.join(figures)}: {conclusion} on {counted(found['texts'], 'text')}."
     if best is not None and (only := _some_texts(found, best)):
         headline = f"{', '.join(figures)}: {conclusion}{only}."
     missing = not_learned(metrics)
@@ -217,7 +218,11 @@ def _against_the_ensemble(found: Mapping[str, Any]) -> str:
 
 
 def _weak_labels(metrics: Mapping[str, Any]) -> list[str]:
-    weak = [f"{label} ({percent(r, 0)} of {n:,} texts)" for r, label, n in recalls(metrics)[:SHOWN] if r < WEAK_RECALL]
+    weak = [
+        f"{label} ({percent(r, 0)} of {counted(n, 'text')})"
+        for r, label, n in recalls(metrics)[:SHOWN]
+        if r < WEAK_RECALL
+    ]
     return [f"Lowest recall: {', '.join(weak)}."] if weak else []
 
 

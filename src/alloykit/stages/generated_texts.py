@@ -25,7 +25,7 @@ from alloykit.generation.writer import GeneratedText
 from alloykit.knowledge.store.artifacts import check_made, record_made, with_defaults_of
 from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
-from alloykit.names import unknown_name
+from alloykit.names import counted, unknown_name
 from alloykit.progress import library_bars_off, log_line, logged_to, warn_line
 from alloykit.recipe.models import GenerateRecipe, LabelOptions
 from alloykit.run_folder.file_names import LOG, SUMMARY
@@ -173,7 +173,9 @@ def _of_teacher(
         control_by_label[name_of[label]] = control = text_quality(of_label)["control"]
         if len(of_label) < per_class:
             warn_line(f"{info.name}, {label}: only {len(of_label)} of {per_class} texts are different and not empty")
-        log_line(f"{info.name}, {label}: {len(of_label)} texts, {100 * control:.0f} % of them {label} to the teacher")
+        log_line(
+            f"{info.name}, {label}: {counted(len(of_label), 'text')}, {100 * control:.0f} % of them {label} to the teacher"
+        )
     reads = sum(asked for _, asked in by_label)
     return _Written(rows, reads, text_quality(texts) | {"control_by_label": control_by_label})
 

@@ -14,7 +14,7 @@ from alloykit.models.device import pick_device
 from alloykit.models.heads import PooledHead
 from alloykit.models.long_texts import set_long_texts
 from alloykit.models.tokens import usable_length
-from alloykit.names import quoted
+from alloykit.names import counted, quoted
 from alloykit.outputs import LabelsOnly
 from alloykit.progress import log_line
 from alloykit.recipe.models import TogetherRecipe
@@ -58,7 +58,9 @@ def teach_several(recipe: TogetherRecipe, folder: Path) -> list[Path]:
         options,
         lambda part: tokenize(part, tokenizers[0], lengths[0], long_texts=options.long_texts),
     )
-    log_line(f"teachers {quoted(recipe.model_names)}: {len(split.examples):,} texts, labels {quoted(space.names)}")
+    log_line(
+        f"teachers {quoted(recipe.model_names)}: {counted(len(split.examples), 'text')}, labels {quoted(space.names)}"
+    )
     device = pick_device(recipe.device)
     with tracking(options.report_to, folder, device) as tracker:
         fitted = train(
