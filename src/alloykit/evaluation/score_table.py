@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from alloykit.names import counted
 from alloykit.terminal import plain
 
 COLUMNS = 5  # of teachers or labels: so many fit into 80 characters
@@ -21,7 +22,7 @@ def score_table(result: Mapping[str, Any]) -> Table:
     caption = "a column named like a teacher: the texts of that teacher's labels" if groups else None
     if len(groups) > COLUMNS:
         groups, caption = [], f"The report has the accuracy on the labels of each of the {len(groups):,} teachers."
-    out = Table(title=f"accuracy on {result['texts']:,} labelled texts (%)", caption=caption)
+    out = Table(title=f"accuracy on {counted(result['texts'], 'labelled text')} (%)", caption=caption)
     for heading in ("", "all", "macro-F1", *groups, "correct teacher"):
         out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
     for name, s in scores.items():
@@ -40,7 +41,7 @@ def _multi_label_table(result: Mapping[str, Any]) -> Table:
     caption = "a label is given from a probability of 0.5 on"
     if len(labels) > COLUMNS:
         labels, caption = [], f"{caption}. The report has the F1 of each of the {len(labels):,} labels."
-    out = Table(title=f"F1 on {result['texts']:,} labelled texts (%)", caption=caption)
+    out = Table(title=f"F1 on {counted(result['texts'], 'labelled text')} (%)", caption=caption)
     for heading in ("", "micro-F1", "macro-F1", "exact", *labels):
         out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
     for name, s in scores.items():

@@ -39,7 +39,7 @@ def summary_of_changes(found: Mapping[str, Any]) -> Verdict:
     what = "Texts with exactly the true labels:" if found["multi_label"] else "Accuracy"
     shown = (
         f"{what} {percent(overall['old'])} before and {percent(overall['new'])} now: {points_of(overall['difference'])} points "
-        f"({points_of(overall['low'])} to {points_of(overall['high'])}) on {found['texts']:,} test texts."
+        f"({points_of(overall['low'])} to {points_of(overall['high'])}) on {counted(found['texts'], 'test text')}."
     )
     points = [_about(label, rows[label], "regressed") for label in found["regressed"]]
     points += [_about(label, rows[label], "improved") for label in found["improved"]]

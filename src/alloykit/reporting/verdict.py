@@ -145,7 +145,7 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     if accuracy < 0.5:
         status = "poor"
     points = [
-        f"The accuracy of the {judged} is {percent(accuracy)} on {found['texts']:,} labelled texts (95\u00a0% interval {percent(low)} to "
+        f"The accuracy of the {judged} is {percent(accuracy)} on {counted(found['texts'], 'labelled text')} (95\u00a0% interval {percent(low)} to "
         f"{percent(high)}). {_errors(1 - accuracy)}."
     ]
     if best is not None:
@@ -300,7 +300,7 @@ def _untested(metrics: Mapping[str, Any]) -> Verdict:
 
 def _estimate(estimated: Mapping[str, Any]) -> str:
     if n := estimated["labelled_texts"]:
-        return f"The method estimates the accuracy of the targets, from which the student learns, with {n:,} labelled texts: {percent(estimated['overall'], 0)}."
+        return f"The method estimates the accuracy of the targets, from which the student learns, with {counted(n, 'labelled text')}: {percent(estimated['overall'], 0)}."
     said = (
         f"The method estimates the accuracy of the targets, from which the student learns, from the texts alone, without any label: {percent(estimated['overall'], 0)}.",
         estimated.get("doubt") or estimated.get("tested", ""),

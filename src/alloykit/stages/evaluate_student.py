@@ -14,7 +14,7 @@ from alloykit.files import write_json
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
-from alloykit.names import quoted
+from alloykit.names import counted, quoted
 from alloykit.outputs import Source, chunks
 from alloykit.progress import log_line, warn_line
 from alloykit.run_folder.file_names import METRICS
@@ -38,7 +38,7 @@ def evaluate_run(
         return evaluate_multi_label(prepared, run, store, data, of_recipe=of_recipe)
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)
-    log_line(f"evaluation on {len(data):,} labelled texts")
+    log_line(f"evaluation on {counted(len(data), 'labelled text')}")
     options = prepared.sweep_options()
     sweep(prepared.infos, data, store, options)
     source: Source = stored(prepared, store, data.ids(), answers_only=not method.single_target)

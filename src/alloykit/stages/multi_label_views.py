@@ -16,6 +16,7 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.labels import GIVEN
 from alloykit.methods.multi_label import label_probabilities
 from alloykit.models.export import fitted_temperature
+from alloykit.names import counted
 from alloykit.outputs import Source
 from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
@@ -69,7 +70,7 @@ def evaluate_multi_label(
 ) -> dict[str, Any]:
     """Score teachers, their mean and the student on the test texts, and add the result to the run's metrics.json. of_recipe: as in `evaluate_run`."""
     truth = prepared.labels(data)
-    log_line(f"evaluation on {len(data):,} labelled texts")
+    log_line(f"evaluation on {counted(len(data), 'labelled text')}")
     sweep(prepared.infos, data, store, prepared.sweep_options())
     answers = multi_label_answers(
         stored(prepared, store, data.ids(), answers_only=True), prepared.space, prepared.names

@@ -9,6 +9,7 @@ import torch
 
 from alloykit.data import Texts
 from alloykit.labels import LabelSpace
+from alloykit.names import counted
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.recipe_texts import label_positions
 from alloykit.training.dataset import Tokens, split_held_out
@@ -25,7 +26,11 @@ class SplitTexts:
 
     def finished_line(self, name: str, accuracy: float | None) -> str:
         """What is printed of a finished teacher."""
-        found = "saved" if accuracy is None else f"accuracy {100 * accuracy:.1f} % on {len(self.checks)} held-out texts"
+        found = (
+            "saved"
+            if accuracy is None
+            else f"accuracy {100 * accuracy:.1f} % on {counted(len(self.checks), 'held-out text')}"
+        )
         return f"teacher {name}: {found}"
 
     def accuracy(self, teacher: Predictor, space: LabelSpace) -> float | None:
