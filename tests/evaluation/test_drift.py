@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from alloykit.evaluation.drift import FINE, AnswerCounts, _chance, as_json, drift, from_json, kolmogorov_smirnov, psi
+from alloykit.evaluation.drift import FINE, AnswerCounts, as_json, drift, from_json, kolmogorov_smirnov, psi
 from alloykit.evaluation.significance import holm
 
 NAMES = ("a", "b", "c")
@@ -36,15 +36,33 @@ def test_psi_by_hand() -> None:
     assert psi(p, p) == 0
 
 
+def random_counts(n: int, g: np.random.Generator) -> AnswerCounts:
+    """Three labels, confidences and energies that are all equally frequent."""
+    counts = AnswerCounts.empty(3, 0.0, 1.0)
+    counts.add(g.integers(0, 3, n), g.random(n), g.random(n))
+    return counts
+
+
 def test_few_texts_give_a_large_index_by_chance() -> None:
-    """Of 400 pairs of samples with the same shares, one of the three indices is above `chance` in about 5 %."""
+    """Of 100 samples that are like the pool, at least one of the three indices is above its `chance` in about 5 %."""
     g = np.random.default_rng(0)
-    above = 0
-    for _ in range(400):
-        pairs = [(g.multinomial(3000, [1 / n] * n), g.multinomial(200, [1 / n] * n)) for n in (10, 10, 10)]
-        above += any(psi(pool, new) > _chance(pool, new) for pool, new in pairs)
-    assert 8 <= above <= 34
-    assert _chance(np.full(77, 40), np.full(77, 1)) > 0.25, "77 labels and 77 texts say little"
+    above = sum(drift(random_counts(3000, g), random_counts(200, g), NAMES)["psi"] > 0 for _ in range(100))
+    assert 1 <= above <= 11
+
+
+def test_chance_is_for_all_indices_of_all_questions() -> None:
+    pool, new = random_counts(3000, np.random.default_rng(0)), random_counts(200, np.random.default_rng(1))
+    found = drift(pool, new, NAMES, questions=4)
+    for key, bins in (("labels", 3), ("confidence", 10), ("energy", 10)):
+        expected = (1 / 3000 + 1 / 200) * stats.chi2.ppf(1 - 0.05 / (3 * 4), bins - 1)
+        assert abs(found[key]["chance"] - expected) < 1e-12, key
+
+
+def test_few_texts_of_many_labels_say_little() -> None:
+    pool, new = (AnswerCounts.empty(77, 0.0, 1.0) for _ in range(2))
+    for counts, n in ((pool, 40), (new, 1)):
+        counts.add(np.repeat(np.arange(77), n), np.ones(77 * n), np.ones(77 * n))
+    assert drift(pool, new, [str(n) for n in range(77)])["labels"]["chance"] > 0.25
 
 
 def test_ks_is_that_of_scipy() -> None:

@@ -35,22 +35,29 @@ def watch(
     the file that was written. The page has no texts. Of a run with several questions, `questions` has this for each, and `psi` is the largest. AlloyError.
     """
     folder = RunFolder(folder_of(run))
-    if folder.questions:
-        if output is not None:
-            raise AlloyError(
-                expected="no `--output` for a run with several questions: each has a page of its own",
-                got=f"'{output}'",
-                hint="The pages are in the folders of the questions.",
-            )
-        parts = {
-            name: watch(part, texts, text=text, text_pair=text_pair, trust_remote_code=trust_remote_code)
-            for name, part in folder.questions.items()
-        }
+    if folder.questions and output is not None:
+        raise AlloyError(
+            expected="no `--output` for a run with several questions: each has a page of its own",
+            got=f"'{output}'",
+            hint="The pages are in the folders of the questions.",
+        )
+    columns = {"text": text, "text_pair": text_pair}
+    parts = {
+        name: _watch(part, texts, part.folder / PAGE, columns, trust_remote_code, questions=len(folder.questions))
+        for name, part in folder.questions.items()
+    }
+    if parts:
         return {"questions": parts, "psi": max(part["psi"] for part in parts.values())}
+    return _watch(folder, texts, user_path(output) if output else folder.folder / PAGE, columns, trust_remote_code)
+
+
+def _watch(
+    run: RunFolder, texts: Any, page: Path, columns: dict[str, str | None], trust_remote_code: bool, questions: int = 1
+) -> dict[str, Any]:
+    """The comparison of a run with one question, and its page."""
     from alloykit.reporting.drift_page import render_drift
 
-    page = user_path(output) if output is not None else folder.folder / PAGE
-    check_file(page, [*(texts.paths if isinstance(texts, TextsOptions) else [texts]), *files_to_keep(folder.folder)])
-    found = watch_texts(folder, texts, text=text, text_pair=text_pair, trust_remote_code=trust_remote_code)
+    check_file(page, [*(texts.paths if isinstance(texts, TextsOptions) else [texts]), *files_to_keep(run.folder)])
+    found = watch_texts(run, texts, **columns, trust_remote_code=trust_remote_code, questions=questions)
     write_output(page, render_drift(found))
     return found | {"page": str(page)}

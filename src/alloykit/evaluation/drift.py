@@ -7,7 +7,8 @@ p are the shares of the pool and q those of the new texts, each count with ½ ad
 the bins of the PSI are the pool's deciles. PSI below 0.1 is usually read as stable, above 0.25 as a clear change. With few texts it is large by
 chance: without any change, PSI / (1 / n + 1 / m) has about the distribution χ² with one degree of freedom less than there are bins (Yurdakul,
 2018), where n and m are the numbers of texts. `chance` is the value that it then exceeds once in sixty times. So at least one of the three
-indices (labels, confidence, energy) is above its `chance` in at most about 5 % of cases.
+indices (labels, confidence, energy) is above its `chance` in at most about 5 % of cases. Where several questions are asked of the same texts,
+`chance` is for all indices of all questions together.
 
 Where a text may have several labels, each label has an index of its own over the two bins "given" and "not given". That of the labels is the largest
 of them, and `chance` is for the largest of so many.
@@ -31,7 +32,7 @@ STABLE, CHANGED = 0.1, 0.25  # of the index
 FINE = 1000  # bins in which values are counted
 DECILES = 10  # bins of the index
 SHOWN = 20  # bins of the histograms in the report
-LIKELY = 1 - ALPHA / 3  # the quantile that `chance` is: Bonferroni's correction over three indices
+INDICES = 3  # of labels, confidence and energy
 
 
 @dataclass
@@ -69,22 +70,26 @@ class AnswerCounts:
             self.foreign = (self.foreign or 0) + foreign
 
 
-def drift(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str], *, multi_label: bool = False) -> dict[str, Any]:
-    """The comparison as JSON-like values. names: those of the labels. multi_label: a text may have several.
+def drift(
+    pool: AnswerCounts, new: AnswerCounts, names: Sequence[str], *, multi_label: bool = False, questions: int = 1
+) -> dict[str, Any]:
+    """The comparison as JSON-like values. names: those of the labels. multi_label: a text may have several. questions: how many are asked of the same texts.
 
-    `labels`, `confidence`, `energy`: each with its index (`psi`) and `chance`. `foreign`: None without that score. `psi`: see `largest_psi`.
+    `labels`, `confidence`, `energy`: each with its index (`psi`) and `chance`. `indices`: how many, of all questions, `chance` is for. `foreign`: None without that score. `psi`: see `largest_psi`.
     `changed`: the labels whose share differs significantly, the largest difference first.
     """
     labels = _label_shares(pool, new, names)
-    index, chance = (
-        _of_several(pool, new) if multi_label else (psi(pool.labels, new.labels), _chance(pool.labels, new.labels))
-    )
+    indices = INDICES * questions
+    likely = 1 - ALPHA / indices  # Bonferroni's correction
+    by_label = _of_several if multi_label else _of_one
+    index, chance = by_label(pool, new, likely)
     found: dict[str, Any] = {
         "texts": {"pool": pool.texts, "new": new.texts},
         "multi_label": multi_label,
+        "indices": indices,
         "labels": {"psi": index, "chance": chance, "shares": labels},
-        "confidence": _distribution(pool.confidence, new.confidence, 0.0, 1.0),
-        "energy": _distribution(pool.energy, new.energy, pool.low, pool.high),
+        "confidence": _distribution(pool.confidence, new.confidence, 0.0, 1.0, likely),
+        "energy": _distribution(pool.energy, new.energy, pool.low, pool.high, likely),
         "foreign": None,
     }
     if pool.foreign is not None and new.foreign is not None:
@@ -107,9 +112,9 @@ def psi(pool: Counts, new: Counts) -> float:
     return float(((q - p) * np.log(q / p)).sum())
 
 
-def _chance(pool: Counts, new: Counts) -> float:
-    """The quantile `LIKELY` of the index of two counts with the same shares."""
-    return float((1 / pool.sum() + 1 / new.sum()) * stats.chi2.ppf(LIKELY, max(len(pool) - 1, 1)))
+def _chance(pool: Counts, new: Counts, likely: float) -> float:
+    """The quantile `likely` of the index of two counts with the same shares."""
+    return float((1 / pool.sum() + 1 / new.sum()) * stats.chi2.ppf(likely, max(len(pool) - 1, 1)))
 
 
 def kolmogorov_smirnov(pool: Counts, new: Counts) -> tuple[float, float]:
@@ -119,12 +124,17 @@ def kolmogorov_smirnov(pool: Counts, new: Counts) -> tuple[float, float]:
     return distance, float(special.kolmogorov(math.sqrt(n * m / (n + m)) * distance))
 
 
-def _of_several(pool: AnswerCounts, new: AnswerCounts) -> tuple[float, float]:
+def _of_one(pool: AnswerCounts, new: AnswerCounts, likely: float) -> tuple[float, float]:
+    """The index over all labels, and its `chance`."""
+    return psi(pool.labels, new.labels), _chance(pool.labels, new.labels, likely)
+
+
+def _of_several(pool: AnswerCounts, new: AnswerCounts, likely: float) -> tuple[float, float]:
     """The largest index of one label, given or not given, and its `chance`."""
     n, m = pool.texts, new.texts
     pairs = zip(pool.labels, new.labels, strict=True)
     found = max(psi(np.array([a, n - a]), np.array([b, m - b])) for a, b in pairs)
-    return found, float((1 / n + 1 / m) * stats.chi2.ppf(1 - (1 - LIKELY) / len(pool.labels), 1))
+    return found, float((1 / n + 1 / m) * stats.chi2.ppf(1 - (1 - likely) / len(pool.labels), 1))
 
 
 def _label_shares(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -148,7 +158,7 @@ def _share(a: int, n: int, b: int, m: int) -> dict[str, Any]:
     }
 
 
-def _distribution(pool: Counts, new: Counts, low: float, high: float) -> dict[str, Any]:
+def _distribution(pool: Counts, new: Counts, low: float, high: float, likely: float) -> dict[str, Any]:
     distance, p = kolmogorov_smirnov(pool, new)
     edges = np.searchsorted(pool.cumsum(), pool.sum() * np.arange(1, DECILES) / DECILES) + 1
     edges = np.unique(np.concatenate([[0], edges, [len(pool)]]))
@@ -157,7 +167,7 @@ def _distribution(pool: Counts, new: Counts, low: float, high: float) -> dict[st
     middles = low + (np.arange(len(pool)) + 0.5) * (high - low) / len(pool)
     return {
         "psi": psi(*coarse),
-        "chance": _chance(*coarse),
+        "chance": _chance(*coarse, likely),
         "ks": distance,
         "ks_p": p,
         "mean": {"pool": float(middles @ pool / pool.sum()), "new": float(middles @ new / new.sum())},

@@ -47,10 +47,11 @@ def watch_texts(
     text: str,
     text_pair: str | None,
     trust_remote_code: bool,
+    questions: int = 1,
 ) -> dict[str, Any]:
     """How new texts differ from the pool, as `evaluation/drift.py: drift` has it. The student's answers to the pool are kept in the run folder.
 
-    origin, text, text_pair: the new texts, as in `load_texts`. Further keys of the result are `unseen` (whether confidence, energy and foreign
+    origin, text, text_pair: the new texts, as in `load_texts`. questions: how many are asked of these texts. Further keys of the result are `unseen` (whether confidence, energy and foreign
     texts of the pool are those of texts that the student did not learn from), `unused` (rows that were left out, by reason) and `run`. AlloyError.
     """
     recipe = run.recipe
@@ -64,9 +65,10 @@ def watch_texts(
     new = AnswerCounts.empty(len(student.labels), pool.all.low, pool.all.high)
     for reading in _readings(student, new_texts, "student on the new texts"):
         _add(new, reading, multi_label=student.multi_label)
-    found = drift(pool.all, new, student.labels, multi_label=student.multi_label)
+    how: dict[str, Any] = {"multi_label": student.multi_label, "questions": questions}
+    found = drift(pool.all, new, student.labels, **how)
     if pool.unseen is not None:
-        unseen = drift(pool.unseen, new, student.labels, multi_label=student.multi_label)
+        unseen = drift(pool.unseen, new, student.labels, **how)
         found |= {key: unseen[key] for key in ("confidence", "energy", "foreign")}
         found["psi"] = largest_psi(found)
     unusable = {"duplicates": new_texts.duplicates, **new_texts.dropped}
