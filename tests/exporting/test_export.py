@@ -33,6 +33,17 @@ pytestmark = pytest.mark.slow
 
 LABELS = ["a", "b", "c", "d"]
 TEXTS = tiny.texts(60, seed=3, longest=30)
+OWN_CODE = """
+from transformers import BertConfig, BertForSequenceClassification
+
+
+class OwnConfig(BertConfig):
+    model_type = "own_model"
+
+
+class OwnModel(BertForSequenceClassification):
+    config_class = OwnConfig
+"""
 
 
 @pytest.fixture
@@ -267,3 +278,23 @@ def test_odd_places_of_an_export(model: Path, texts: Path, tmp_path: Path, monke
     with pytest.raises(alloykit.AlloyError, match="expected x"):
         alloykit.export(model, texts=texts, output=tmp_path / "exported")
     assert [path.name for path in (tmp_path / "exported").iterdir()] == ["export.json"]
+
+
+def test_a_student_with_code_of_its_own(
+    model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing runs without the flag. With it, the export has the code too: its tokenizer cannot be loaded without it."""
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    monkeypatch.syspath_prepend(tmp_path / "modules")
+    expected = Predictor.load(model, device="cpu").probabilities(TEXTS)
+    (model / "own.py").write_text(OWN_CODE)
+    config = json.loads((model / "config.json").read_text())
+    code = {"AutoConfig": "own.OwnConfig", "AutoModelForSequenceClassification": "own.OwnModel"}
+    (model / "config.json").write_text(json.dumps(config | {"model_type": "own_model", "auto_map": code}))
+    with pytest.raises(AlloyError, match="--trust-remote-code to the command"):
+        alloykit.export(model, texts=texts)
+    place = alloykit.export(model, texts=texts, trust_remote_code=True)
+    with pytest.raises(AlloyError, match="--trust-remote-code to the command"):
+        OnnxPredictor.load(place)
+    found = OnnxPredictor.load(place, trust_remote_code=True).probabilities(TEXTS)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=0)

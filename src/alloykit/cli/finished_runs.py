@@ -306,6 +306,7 @@ def export(
     ] = None,
     text: TextColumn = "text",
     text_pair: PairColumn = None,
+    trust: Trust = False,
 ) -> None:
     """Write the student as ONNX for other runtimes, and compare its answers with those of PyTorch."""
     from alloykit.commands.export import export as job
@@ -313,7 +314,8 @@ def export(
     if not onnx:
         raise AlloyError(expected="a format to export to", got="none", hint="Add --onnx.")
     place = job(
-        run, int8=int8, fp16=fp16, min_agreement=min_agreement, texts=texts, output=output, text=text, text_pair=text_pair
+        run, int8=int8, fp16=fp16, min_agreement=min_agreement, texts=texts, output=output, text=text, text_pair=text_pair,
+        trust_remote_code=trust,
     )  # fmt: skip
     terminal.echo(f"export: {place}")
 

@@ -56,6 +56,7 @@ def export_student(
     output: Path | None = None,
     text: str = "text",
     text_pair: str | None = None,
+    trust_remote_code: bool = False,
 ) -> Path:
     """Write the ONNX folder of a run's student or of a model folder and return it. An earlier export is replaced.
 
@@ -80,8 +81,7 @@ def export_student(
     # A run whose student is replaced meanwhile would get the export of the earlier one.
     own = is_run_folder(folder) and target.resolve() == (folder / EXPORT).resolve()
     with locked(folder) if own else nullcontext(), locked(build):
-        predictor = Predictor.load(model_folder, device="cpu")
-        config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
+        predictor = Predictor.load(model_folder, device="cpu", trust_remote_code=trust_remote_code)
         sample = export_sample(_recipes(folder), predictor.parts, texts, text=text, text_pair=text_pair)
         new, old = build / "new", build / "old"
         with file_errors(target):
@@ -89,7 +89,7 @@ def export_student(
         shutil.rmtree(new, ignore_errors=True)
         try:
             with file_errors(target):
-                _Export(new, predictor, sample, min_agreement).write(config, int8=int8, fp16=fp16)
+                _Export(new, predictor, sample, min_agreement).write(model_folder, int8=int8, fp16=fp16)
                 _swap(new, target, old)
         finally:
             with file_errors(target):
@@ -161,7 +161,9 @@ class _Export:
             {name: own.accuracy(parts[name].of(probabilities)) for name, own in self.sample.labelled.items()}
         )
 
-    def write(self, config: dict[str, Any], *, int8: bool, fp16: bool) -> None:
+    def write(self, model_folder: Path, *, int8: bool, fp16: bool) -> None:
+        """model_folder: the student's; its config.json, and code of its own, go into the export too."""
+        config: dict[str, Any] = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
         self.folder.mkdir(parents=True)
         graph = float_graph(self.predictor)
         self._add("float32", graph, SAME)
@@ -182,8 +184,10 @@ class _Export:
             exported[IN_GRAPH] = self.predictor.temperature
         write_json(self.folder / "config.json", exported)
         if self.predictor.knows_unusual:
-            assert self.predictor.folder is not None
-            shutil.copyfile(self.predictor.folder / FILE, self.folder / FILE)
+            shutil.copyfile(model_folder / FILE, self.folder / FILE)
+        if config.get("auto_map"):
+            for code in model_folder.glob("*.py"):
+                shutil.copyfile(code, self.folder / code.name)
         write_json(self.folder / RECORD, self.record)
         card = export_card(self.record, self.predictor.parts)
         write_atomic(self.folder / "README.md", card)

@@ -30,5 +30,5 @@ def load_student(
             hint="Leave it out, or use the model in PyTorch.",
         )
     if onnx:
-        return OnnxPredictor.load(onnx_folder(folder), threads=threads)
+        return OnnxPredictor.load(onnx_folder(folder), threads=threads, trust_remote_code=trust_remote_code)
     return Predictor.load(classifier_folder(folder), device=device, trust_remote_code=trust_remote_code)

@@ -130,8 +130,8 @@ def _models_inside(folder: Path) -> str:
     return f"Models are in these folders of it: {quoted(found)}. Name one of them." if found else ""
 
 
-def checked_config(folder: Path, model: str) -> dict[str, Any]:
-    """config.json without `IGNORED_KEYS`. The values that alloykit relies on are checked. AlloyError."""
+def checked_config(folder: Path, model: str, *, any_type: bool = False) -> dict[str, Any]:
+    """config.json without `IGNORED_KEYS`. The values that alloykit relies on are checked. any_type: transformers need not know the model type. AlloyError."""
     from transformers import CONFIG_MAPPING
 
     if not (folder / "config.json").is_file():
@@ -143,7 +143,7 @@ def checked_config(folder: Path, model: str) -> dict[str, Any]:
         )
     raw = _read_object(folder / "config.json", model)
     kind = raw.get("model_type")
-    if not isinstance(kind, str) or kind not in CONFIG_MAPPING:
+    if not any_type and (not isinstance(kind, str) or kind not in CONFIG_MAPPING):
         if raw.get("auto_map"):
             raise needs_code(model)
         raise _damaged("config.json", model, f"the model type {kind!r}", "one that transformers knows")
@@ -177,7 +177,7 @@ def needs_code(model: str) -> AlloyError:
         expected="a model that needs no code of its own",
         got=f"'{model}', whose config.json names such code",
         hint="If you have read and trust its code, set `trust_remote_code: true` beside it in the recipe, or add "
-        "--trust-remote-code to `predict` or `evaluate`.",
+        "--trust-remote-code to the command.",
     )
 
 

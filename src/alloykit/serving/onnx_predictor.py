@@ -79,11 +79,12 @@ class OnnxPredictor(TextClassifier):
         *,
         number_format: OnnxFormat | None = None,
         threads: int | None = None,
+        trust_remote_code: bool = False,
     ) -> OnnxPredictor:
         """The classifier in a folder that `alloykit export` wrote.
 
         max_length: tokens per text; default: that of the folder. number_format: default: int8 if the folder has it, else float32.
-        threads: default: torch's number. AlloyError for a folder without the graph, for a graph that onnx_file.py refuses, or
+        threads: default: torch's number. trust_remote_code: run code that comes with the tokenizer. AlloyError for a folder without the graph, for a graph that onnx_file.py refuses, or
         without onnx or onnxruntime.
         """
         folder = Path(folder)
@@ -97,8 +98,8 @@ class OnnxPredictor(TextClassifier):
                 hint=f"Write it with `alloykit export RUN --onnx{extra}`.",
             )
         onnx_files(graph, folder)  # somebody else may have made it
-        config = checked_config(folder, str(folder))
-        tokenizer = load_tokenizer(ModelSpec(model=str(folder)))
+        config = checked_config(folder, str(folder), any_type=trust_remote_code)
+        tokenizer = load_tokenizer(ModelSpec(model=str(folder), trust_remote_code=trust_remote_code))
         limits = [n for n in (max_length, tokenizer.model_max_length) if n is not None and n < UNLIMITED]
         names = config.get("id2label", {})
         temperature = config.get(IN_GRAPH, 1.0)
