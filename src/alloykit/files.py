@@ -14,7 +14,7 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, wraps
 from pathlib import Path
@@ -167,19 +167,27 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     """Write to a temporary name, sync, rename: readers see the old file or the complete new one. AlloyError.
 
     Text is written as UTF-8. Characters without a UTF-8 form, such as bytes of a path that are not UTF-8, are written as `\\udcff`."""
-    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
-
-    replace_atomic(path, lambda temporary: temporary.write_bytes(data))
+    replace_atomic(path, lambda temporary: temporary.write_bytes(_bytes(content)))
 
 
-def write_output(path: Path, content: bytes | str) -> None:
-    """`write_atomic` for a file that the user names. A device, a pipe or an open descriptor (/dev/null, /dev/stdout, `>(gzip > x)`)
-    is written to directly, because a file must not replace it. AlloyError."""
+def write_output(path: Path, content: bytes | str | Iterable[str]) -> None:
+    """`write_atomic` for a file that the user names, whole or in pieces. A device, a pipe or an open descriptor (/dev/null, /dev/stdout,
+    `>(gzip > x)`) is written to directly, because a file must not replace it. AlloyError."""
+    pieces = [content] if isinstance(content, bytes | str) else content
+
+    def write(place: Path | int) -> None:
+        with open(place, "wb") as file:
+            file.writelines(_bytes(piece) for piece in pieces)
+
     if not is_stream(path):
-        write_atomic(path, content)
+        replace_atomic(path, write)
         return
-    with file_errors(path), open(_opened(path), "wb") as file:
-        file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
+    with file_errors(path):
+        write(_opened(path))
+
+
+def _bytes(content: bytes | str) -> bytes:
+    return content.encode(errors="backslashreplace") if isinstance(content, str) else content
 
 
 def _opened(path: Path) -> Path | int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,36 @@ def test_every_way_in_has_the_same_rows_without_a_usable_text(finished: Finished
     assert [answer["label"] for answer in of_run[:-1]] == [answer["label"] for answer in of_file]
     assert [answer.get("error") for answer in of_run] == [None, "text contains a NUL character", "empty text", "empty text", None, "text is not valid Unicode"]  # fmt: skip
     assert next(alloykit.predict(finished.folder, ["a\ud800b", TEXTS[0]]))["label"] is None
+
+
+@pytest.mark.parametrize("kind", ["csv", "stdin"])
+def test_many_texts_are_answered_part_by_part(
+    kind: str, finished: Finished, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows without a usable text: at the beginning, in a part without texts, and at the end."""
+    rows = ["", "", *TEXTS[:3], "", " ", "", "", TEXTS[3], TEXTS[3], "", "", ""]
+    path = write_csv(tmp_path / "in.csv", [[n, text] for n, text in enumerate(rows)], ("n", "text"))
+    given: dict[str, Any] = {"stdin": "\n".join(rows) + "\n"} if kind == "stdin" else {}
+    arguments = ("predict", finished.folder, *(() if given else (path,)))
+    whole = call(*arguments, **given)
+    monkeypatch.setattr("alloykit.finished_runs.predict_texts.TEXTS_AT_ONCE", 2)
+    parts = call(*arguments, **given)
+    assert [line["row"] for line in whole.lines] == list(range(len(rows)))
+    assert [line["label"] is None for line in whole.lines] == [not row.strip() for row in rows]
+    assert [line["label"] for line in parts.lines] == [line["label"] for line in whole.lines]
+    assert ("prediction of lines 5 to 6:" if kind == "stdin" else "prediction of texts 3 to 4 of 5:") in parts.err
+    call(*arguments, "--output", tmp_path / "out.jsonl", **given)
+    assert (tmp_path / "out.jsonl").read_text() == parts.out
+
+
+def test_the_answers_of_the_first_part_come_before_the_rest_is_read(
+    finished: Finished, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("alloykit.finished_runs.predict_texts.TEXTS_AT_ONCE", 2)
+    stream = StringIO("\n".join(TEXTS))
+    answers = alloykit.predict(finished.folder, stream)
+    assert next(answers)["row"] == 0
+    assert stream.readline().strip() == TEXTS[2]
 
 
 def test_all_probabilities_sum_to_one(finished: Finished, call: Call) -> None:

@@ -273,7 +273,7 @@ def predict(
         run, origin, all_probabilities=every, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx,
     )  # fmt: skip
     if output is not None:
-        write_output(output, "".join(f"{to_json(answer)}\n" for answer in answers))
+        write_output(output, (f"{to_json(answer)}\n" for answer in answers))
     else:
         for answer in answers:
             terminal.echo_json(answer, None)
