@@ -172,9 +172,8 @@ def test_an_int8_graph_that_answers_otherwise_is_refused_and_can_be_accepted(
     run_here("export", model, "--onnx", "--texts", texts, "--int8", "--min-agreement", "1.5").refused("from 0 to 1")
 
 
-@pytest.fixture
-def unusual(model: Path) -> Path:
-    """The model with none_of_these.safetensors."""
+def add_unusual(model: Path) -> Path:
+    """Write none_of_these.safetensors into a model's folder."""
     student = Predictor.load(model, device="cpu")
     p, states = student.with_states(TEXTS)
     assert states is not None
@@ -183,7 +182,17 @@ def unusual(model: Path) -> Path:
     return model
 
 
-def test_the_export_says_how_unusual_a_text_is(unusual: Path, texts: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def unusual(model: Path) -> Path:
+    return add_unusual(model)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "gpt2"])
+def test_the_export_says_how_unusual_a_text_is(architecture: str, model: Path, texts: Path, tmp_path: Path) -> None:
+    """The head of BERT reads one state for each text, that of GPT-2 one for each token."""
+    if architecture == "gpt2":
+        model = odd_architectures.classifier(tmp_path / "gpt2", "gpt2", tuple(LABELS))
+    unusual = add_unusual(model)
     output = alloykit.export(unusual, texts=texts, output=tmp_path / "out")
     new = tiny.texts(20, seed=8)
     expected = Predictor.load(unusual, device="cpu").predict(new, none_of_these=True)

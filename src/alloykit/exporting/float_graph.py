@@ -52,7 +52,7 @@ def float_graph(predictor: Predictor) -> bytes:
     batch = pad(predictor.tokenizer, encode(predictor.tokenizer, EXAMPLES, None, predictor.max_length))
     names = list(batch)
     graph: Any = io.BytesIO()  # torch writes to it, although its signature names paths only
-    outputs = [LOGITS, STATES] if _gives_states(predictor, batch) else [LOGITS]
+    outputs = [LOGITS, STATES] if predictor.knows_unusual else [LOGITS]
     wrapped = _Calibrated(predictor, names, STATES in outputs).eval()
     outputs += [output_of(question.name) for question in predictor.questions]
     axes = {name: {0: "batch", 1: "length"} for name in names} | {name: {0: "batch"} for name in outputs}
@@ -91,12 +91,3 @@ def _no_graph_on_output() -> Iterator[None]:
         yield
     finally:
         setattr(torch._C, name, before)
-
-
-def _gives_states(predictor: Predictor, batch: dict[str, Tensor]) -> bool:
-    """Whether the graph shall have `states`. A decoder's head reads every token: such students are exported without them."""
-    if not predictor.knows_unusual:
-        return False
-    with torch.inference_mode(), HeadInput(predictor.model) as head:
-        predictor.model(**batch)
-    return head.is_one_per_text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 
@@ -39,19 +38,15 @@ class HeadInput:
         if self.head is not None:
             self._hook.remove()
 
-    @property
-    def is_one_per_text(self) -> bool:
-        """Whether the layer read one state for each text of the last batch, not one for each token."""
-        return bool(self._seen) and self._seen[-1].dim() == 2
-
     def states(self, logits: Tensor) -> Tensor:
         """The states of the last batch, [B, d] float32. logits: its logits, [B, C].
 
         A decoder computes logits at every token, and answers with those at one token: its state is the one that gives these logits.
         """
         assert self.head is not None
+        assert self.width is not None
         seen = self._seen[-1]
         if seen.dim() == 3:
             place = (self.head(seen) - logits.unsqueeze(1)).abs().amax(-1).argmin(1)
-            seen = seen[torch.arange(len(seen), device=seen.device), place]
+            seen = seen.gather(1, place[:, None, None].expand(-1, 1, self.width)).squeeze(1)
         return seen.float()
