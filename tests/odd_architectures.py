@@ -48,6 +48,10 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     "xmod": lambda: transformers.XmodConfig(
         **TWO_LAYERS, languages=["en_XX", "de_DE"], default_language="en_XX", max_position_embeddings=80
     ),
+    # float32 only, or all weights in bfloat16: its attention fails under torch's autocast.
+    "deberta": lambda: transformers.DebertaConfig(
+        **TWO_LAYERS, relative_attention=True, pos_att_type=["c2p", "p2c"], max_position_embeddings=80
+    ),
     # Convolutions in place of products of matrices.
     "squeezebert": lambda: transformers.SqueezeBertConfig(**TWO_LAYERS, embedding_size=32),
     # A decoder.

@@ -10,9 +10,17 @@ from torch import Tensor
 Precision = Literal["float32", "bfloat16"]
 # MRA's sparse products, FNet's Fourier transform and X-MOD's adapters do not compute in bfloat16.
 FLOAT32_ONLY = {"fnet", "mra", "xmod"}
+# DeBERTa (not its later versions) computes with weights in bfloat16, but not under torch's autocast, which training uses.
+NO_AUTOCAST = {"deberta"}
+Wanted = Literal["auto", "float32", "bfloat16"]
 
 
-def choose_precision(wanted: Literal["auto", "float32", "bfloat16"], device: str, architecture: str = "") -> Precision:
+def choose_training_precision(wanted: Wanted, device: str, architecture: str) -> Precision:
+    """The same as `choose_precision`, for a model with weights in float32 that computes under torch's autocast."""
+    return "float32" if architecture in NO_AUTOCAST else choose_precision(wanted, device, architecture)
+
+
+def choose_precision(wanted: Wanted, device: str, architecture: str = "") -> Precision:
     """`auto`: bfloat16 if the device multiplies it natively, else float32. architecture: the model's `model_type`; some compute in float32 only."""
     if architecture in FLOAT32_ONLY:
         return "float32"

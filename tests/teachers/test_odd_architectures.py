@@ -175,7 +175,7 @@ def test_one_of_both_names_the_token_to_pad_with(missing: str, folders: dict[str
     assert found.tokenizer.pad_token_id == found.model.config.pad_token_id == 0
 
 
-@pytest.mark.parametrize("name", some_quick(["fnet", "xmod"], "fnet"))
+@pytest.mark.parametrize("name", some_quick(["fnet", "xmod", "deberta"], "fnet"))
 @pytest.mark.slow
 def test_a_student_that_computes_in_float32_only(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     teachers = [str(tiny.classifier(tmp_path / label, [label, "b"])) for label in ("a", "c")]
@@ -185,6 +185,23 @@ def test_a_student_that_computes_in_float32_only(name: str, folders: dict[str, P
     )  # fmt: skip
     together, alone = run.predict(TEXTS), [run.predict([text])[0] for text in TEXTS]
     assert [one["probability"] for one in together] == pytest.approx([one["probability"] for one in alone], abs=1e-5)
+
+
+@pytest.mark.slow
+def test_a_student_that_fails_in_training_is_named(
+    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As DeBERTa under autocast, if it were not known to fail there."""
+    monkeypatch.setattr("alloykit.precision.NO_AUTOCAST", set())
+    teachers = [str(tiny.classifier(tmp_path / label, [label, "b"])) for label in ("a", "c")]
+    recipe = {
+        "teachers": teachers, "texts": tiny.texts(60), "student": {"model": str(folders["deberta"])}, "device": "cpu",
+        "training": {"epochs": 1, "max_length": 16, "precision": "bfloat16"}, "output": str(tmp_path / "run"),
+    }  # fmt: skip
+    message = "can read texts in training, and DebertaFor.*RuntimeError: .*BFloat16.*precision: float32"
+    for command in (alloykit.amalgamate, alloykit.plan):
+        with pytest.raises(AlloyError, match=message):
+            command(**recipe)  # type: ignore[operator]
 
 
 @pytest.mark.slow

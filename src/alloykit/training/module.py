@@ -15,6 +15,7 @@ from alloykit.models.attention import AttentionScores
 from alloykit.models.fast_dropout import FastMasks
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.outputs import Rows
+from alloykit.training.student_errors import student_errors
 
 STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "others", "inputs_embeds")
 
@@ -62,7 +63,7 @@ class TrainingModule(nn.Module):
     def forward(self, rows: dict[str, Any], row: Tensor | None = None, **inputs: Any) -> dict[str, Tensor]:
         needs = self.method.needs
         scores = AttentionScores() if needs.student_attention_scores else None
-        with self._masks(), self.lean, scores or nullcontext():
+        with student_errors(self.student), self._masks(), self.lean, scores or nullcontext():
             out = self.student(
                 **{k: v for k, v in inputs.items() if k in STUDENT_INPUTS},
                 output_hidden_states=needs.student_hidden_states,

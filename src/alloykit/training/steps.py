@@ -11,7 +11,8 @@ from alloykit.methods.protocol import Needs
 from alloykit.models.fast_dropout import FastMasks
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.tokens import Encodings, pad
-from alloykit.precision import choose_precision
+from alloykit.precision import choose_training_precision
+from alloykit.training.student_errors import student_errors
 from alloykit.training.training_options import TrainingOptions
 
 
@@ -43,8 +44,8 @@ class StepProbe:
 
     def _logits(self, encodings: Encodings) -> torch.Tensor:
         batch = {key: value.to(self.device) for key, value in pad(self.tokenizer, encodings).items()}
-        precision = choose_precision(self.options.precision, self.device, self.model.config.model_type)
+        precision = choose_training_precision(self.options.precision, self.device, self.model.config.model_type)
         use_bfloat16 = precision == "bfloat16"
-        with self.lean, torch.autocast(self.device, torch.bfloat16, enabled=use_bfloat16):
+        with student_errors(self.model), self.lean, torch.autocast(self.device, torch.bfloat16, enabled=use_bfloat16):
             logits: torch.Tensor = self.model(**batch, **self.outputs).logits
         return logits.float()

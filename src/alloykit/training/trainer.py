@@ -23,7 +23,7 @@ from alloykit.methods.protocol import Context, Method, Phase
 from alloykit.models.device import pick_device
 from alloykit.names import counted
 from alloykit.out_of_memory import is_out_of_memory
-from alloykit.precision import choose_precision
+from alloykit.precision import choose_training_precision
 from alloykit.progress import bar, log_line
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
@@ -236,7 +236,7 @@ class _PhaseRun:
             lr_scheduler_type=options.scheduler,
             seed=options.seed,
             data_seed=options.seed,
-            bf16=choose_precision(options.precision, self.device, self.model.config.model_type) == "bfloat16",
+            bf16=choose_training_precision(options.precision, self.device, self.model.config.model_type) == "bfloat16",
             torch_compile=options.compile,
             use_cpu=self.device == "cpu",
             eval_strategy="steps" if rule != "last" else "no",
