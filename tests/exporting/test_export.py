@@ -121,20 +121,33 @@ def test_a_graph_reads_without_padding_where_it_matters(
     assert not any(padded)
 
 
-def test_what_int8_cannot_store(tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """X-MOD: no text reaches the adapter of the other language. SqueezeBERT: no products. FNet: torch cannot export it, and writes no graph."""
+def test_what_int8_cannot_store(tmp_path: Path, texts: Path) -> None:
+    """X-MOD: no text reaches the adapter of the other language. SqueezeBERT: no products."""
     models = {
-        name: odd_architectures.classifier(tmp_path / name, name, tuple(LABELS))
-        for name in ("xmod", "squeezebert", "fnet")
+        name: odd_architectures.classifier(tmp_path / name, name, tuple(LABELS)) for name in ("xmod", "squeezebert")
     }
     place = alloykit.export(models["xmod"], texts=texts, int8=True)
     assert json.loads((place / "export.json").read_text())["graphs"]["int8"]["same_label"] >= 0.99
     with pytest.raises(AlloyError, match="weights can be stored in 8 bits.*Leave out `--int8`"):
         alloykit.export(models["squeezebert"], texts=texts, int8=True)
-    capfd.readouterr()
-    with pytest.raises(AlloyError, match="fft.*for the architecture fnet. Take a student of another architecture"):
-        alloykit.export(models["fnet"], texts=texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fnet", "fft.*for the architecture fnet. Take a student of another architecture"),
+        ("funnel", "in float32 that reads texts of every length; got one that fails: .*Nothing was exported.*PyTorch"),
+    ],
+)
+def test_what_cannot_be_exported(
+    name: str, message: str, tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """FNet: torch cannot export it, and writes no graph. Funnel: the trace has the positions of the example."""
+    model = odd_architectures.classifier(tmp_path / name, name, tuple(LABELS))
+    with pytest.raises(AlloyError, match=message):
+        alloykit.export(model, texts=texts)
     assert "graph(" not in capfd.readouterr().out
+    assert not list((model / "export").glob("*"))
 
 
 def test_a_graph_that_answers_otherwise_is_not_handed_over(
