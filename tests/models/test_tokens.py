@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import odd_architectures
 import pytest
+import tiny
 import torch
 import transformers
+from tokenizers import normalizers, processors
 
 from alloykit.models.tokens import most_tokens, usable_length
+from alloykit.serving.predictor import Predictor
 
 NEVER_SET = int(1e30)
 
@@ -52,3 +57,17 @@ def test_many_position_embeddings_are_all_used() -> None:
     with torch.device("meta"):
         model = transformers.AutoModel.from_config(config)
     assert usable_length(model, SimpleNamespace(model_max_length=NEVER_SET), None) == 1024
+
+
+@pytest.mark.parametrize("long_texts", ["head", "tail", "mean"])
+def test_a_text_of_which_the_tokenizer_leaves_nothing_has_one_token(long_texts: Any, tmp_path: Path) -> None:
+    words = tiny.tokenizer()
+    words.backend_tokenizer.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B", special_tokens=[])
+    words.backend_tokenizer.normalizer = normalizers.BertNormalizer()  # removes zero-width spaces
+    folder = tiny.classifier(tmp_path / "model", ["a", "b"])
+    words.save_pretrained(folder)
+    student = Predictor.load(folder, device="cpu")
+    student.long_texts = long_texts
+    alone = student.probabilities(["\u200b"])
+    torch.testing.assert_close(student.probabilities(["\u200b", "card lost"])[:1], alone)
+    torch.testing.assert_close(student.probabilities(["unknownword"]), alone)

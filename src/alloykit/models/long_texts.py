@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from alloykit.models.tokens import encode, portions
+from alloykit.models.tokens import encode, portions, with_a_token
 
 LongTexts = Literal["head", "tail", "head_tail", "mean"]
 LONG_TEXTS = "alloykit_long_texts"
@@ -93,7 +93,8 @@ def encode_long(
         special = set(range(len(ids["input_ids"]))) - {*first, *second}
         chosen = _parts(first, second, max(2, max_length - len(special)), long_texts)
         places = [sorted(special.union(*parts)) for parts in chosen]
-        found.append([{key: [values[k] for k in at] for key, values in ids.items()} for at in places])
+        kept = [{key: [values[k] for k in at] for key, values in ids.items()} for at in places]
+        found.append([with_a_token(tokenizer, one) for one in kept])
     return Chunks(found) if long_texts == "mean" else [chunk for (chunk,) in found]
 
 

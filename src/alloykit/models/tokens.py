@@ -46,8 +46,18 @@ def encode(
                 truncation=True, max_length=max_length, return_attention_mask=True,
             )  # fmt: skip
             for n, i in enumerate(at):
-                encodings[i] = {key: encoded[key][n] for key in encoded}
+                encodings[i] = with_a_token(tokenizer, {key: encoded[key][n] for key in encoded})
     return encodings
+
+
+def with_a_token(tokenizer: Any, ids: dict[str, list[int]]) -> dict[str, list[int]]:
+    """The encoding of a text, which has at least one token: that of an unknown word, else the one to pad with, where a tokenizer without special tokens
+    leaves nothing. It may remove all characters of a text, such as a zero-width space. No model reads a text without tokens."""
+    known = (tokenizer.unk_token_id, tokenizer.pad_token_id)
+    token = next((found for found in known if found is not None), None)
+    if ids["input_ids"] or token is None:
+        return ids
+    return {key: [{"input_ids": token, "attention_mask": 1}.get(key, 0)] for key in ids}
 
 
 def portions(places: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
