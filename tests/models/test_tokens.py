@@ -13,6 +13,7 @@ import torch
 import transformers
 from tokenizers import normalizers, processors
 
+from alloykit.knowledge.online.token_alignment import spans_of
 from alloykit.models.tokens import most_tokens, usable_length
 from alloykit.serving.predictor import Predictor
 
@@ -71,3 +72,5 @@ def test_a_text_of_which_the_tokenizer_leaves_nothing_has_one_token(long_texts: 
     alone = student.probabilities(["\u200b"])
     torch.testing.assert_close(student.probabilities(["\u200b", "card lost"])[:1], alone)
     torch.testing.assert_close(student.probabilities(["unknownword"]), alone)
+    spans = spans_of(words, ["\u200b"], None, 8)[0]
+    assert (spans.ids, spans.spans) == ((words.unk_token_id,), ((-1, 0, 0),)), "no part of the text is compared"

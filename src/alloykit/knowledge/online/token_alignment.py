@@ -17,6 +17,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.models.beginning import beginning
+from alloykit.models.tokens import with_a_token
 
 Span = tuple[int, int, int]
 """Text of the pair, first character, character after the last; (-1, 0, 0) for a token without text."""
@@ -49,7 +50,8 @@ def spans_of(
             (w, a, b) if w is not None and b > a else (-1, 0, 0)
             for w, (a, b) in zip(whose, encoded["offset_mapping"], strict=True)
         )
-        found.append(TokenSpans(tuple(encoded["input_ids"]), spans))
+        ids = with_a_token(tokenizer, {"input_ids": encoded["input_ids"]})["input_ids"]
+        found.append(TokenSpans(tuple(ids), spans or ((-1, 0, 0),) * len(ids)))
     return found
 
 
