@@ -23,6 +23,19 @@ def test_a_byte_order_mark_in_the_json_files(tmp_path: Path) -> None:
     assert labels_of(folder) == ("bug", "login")
 
 
+def test_what_a_model_returns_is_not_chosen_by_its_config(tmp_path: Path) -> None:
+    """transformers refuses to save a model again whose configuration asks for attentions, and gives tuples for `return_dict: false`."""
+    folder = tiny.classifier(tmp_path / "model", ("bug", "login"), "bert")
+    config = json.loads((folder / "config.json").read_text())
+    wanted = Predictor.load(folder).probabilities(["card lost"])
+    asked = {"return_dict": False, "output_hidden_states": True, "output_attentions": True}
+    (folder / "config.json").write_text(json.dumps(config | asked))
+    student = Predictor.load(folder)
+    assert student.probabilities(["card lost"]).equal(wanted)
+    student.model.save_pretrained(tmp_path / "again")
+    assert not asked.keys() & json.loads((tmp_path / "again" / "config.json").read_text()).keys()
+
+
 def test_spaces_around_labels(tmp_path: Path) -> None:
     folder = tiny.classifier(tmp_path / "model", ("bug", "login"), "bert")
     name_labels(folder, " bug ", "login\n")

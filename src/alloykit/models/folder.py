@@ -31,9 +31,10 @@ MAX_VOCABULARY_BYTES = 512 * 2**20
 MAX_LAYERS = 1000
 MAX_DEPTH = 50
 COPY = "a copy of a model folder"  # for messages
-# Keys of config.json that choose code, other files or number formats. They are left out: alloykit chooses these itself.
+# Keys of config.json that choose code, other files, number formats or what a model returns. They are left out: alloykit chooses these itself.
 IGNORED_KEYS = {"auto_map", "configuration_files", "attn_implementation", "experts_implementation", "custom_pipelines", "dtype",
-          "torch_dtype", "name_or_path", "kernel_config", "use_kernels", "gguf_file"}  # fmt: skip
+          "torch_dtype", "name_or_path", "kernel_config", "use_kernels", "gguf_file",
+          "return_dict", "output_hidden_states", "output_attentions"}  # fmt: skip
 TOKEN_KEYS = {"__type", "id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}
 # Keys of generation_config.json that are kept: token ids and penalties. The recipe sets how texts are sampled.
 GENERATION_KEYS = {"bos_token_id", "eos_token_id", "pad_token_id", "repetition_penalty", "no_repeat_ngram_size", "suppress_tokens",
