@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from alloykit.files import read_json, write_json
+from alloykit.json_files import read_json, write_json
 from alloykit.progress import log_line
 from alloykit.recipe.models import TeachRecipe, parse
 from alloykit.serving.predictor import Predictor

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.progress import log_line
 from benchmarks.faults.steps import GROWTH_MB, Outcome, Step
 from benchmarks.faults.stock import Stock, source_digest

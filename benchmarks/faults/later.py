@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from benchmarks.faults.cases import Case
 from benchmarks.faults.local_server import Reply, local_server
 from benchmarks.faults.others import SERVICE, put_others, recipe

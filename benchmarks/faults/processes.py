@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from benchmarks.faults.cases import Case, Kind
 from benchmarks.faults.mutate import spoil_bytes, spoil_value
 from benchmarks.faults.recipes import as_yaml, odd_values

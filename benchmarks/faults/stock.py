@@ -21,7 +21,8 @@ from filelock import FileLock
 from safetensors import SafetensorError, safe_open
 
 from alloykit.demo.run import messages
-from alloykit.files import write_atomic, write_json
+from alloykit.files import write_atomic
+from alloykit.json_files import write_json
 from benchmarks.faults.steps import step
 from benchmarks.faults.worker import Worker
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.progress import log_line
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.peak import peak

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.precision import Precision
 from alloykit.progress import log_line
 from alloykit.run_folder.run_folder import environment

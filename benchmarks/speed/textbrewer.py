@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.labels import LabelSpace
 from alloykit.progress import log_line, set_quiet
 from alloykit.recipe.models import DistillRecipe, TeachRecipe, parse

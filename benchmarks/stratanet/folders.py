@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from alloykit.files import read_json, write_atomic
+from alloykit.files import write_atomic
+from alloykit.json_files import read_json
 from alloykit.progress import log_line
 from alloykit.recipe.models import dump
 from alloykit.stages.recipe_texts import TEXTS_FILE

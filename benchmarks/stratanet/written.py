@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import Any
 
-from alloykit.files import read_json
+from alloykit.json_files import read_json
 from alloykit.run_folder.file_names import SUMMARY
 from benchmarks.harness.stages import Stages
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.run_folder.file_names import SUMMARY
 from benchmarks.harness import plots
 from benchmarks.harness.profiles import SMALL

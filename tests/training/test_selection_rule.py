@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 from transformers import EvalPrediction
 
-from alloykit.files import read_json
+from alloykit.json_files import read_json
 from alloykit.training import phase_trainer
 from alloykit.training.selection import Check, Selection, choose
 from alloykit.training.trainer import check_metrics

@@ -11,7 +11,7 @@ from random_rows import Pool, context_of, losses, rows_of, space_of
 from small_training import logged, new_student, run
 from torch import nn
 
-from alloykit.files import read_json
+from alloykit.json_files import read_json
 from alloykit.losses.kl import kl
 from alloykit.methods.ensemble import ensemble_logits
 from alloykit.methods.protocol import Method, Phase, Supervision, uniform_weights

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
-from alloykit.files import os_error
+from alloykit.file_errors import os_error
 from alloykit.interrupts import exit_code
 from alloykit.processes import OtherProcessEnded, launched, let_first_speak, reports_loss, speaks
 from alloykit.terminal import drop_unwritten, echo_error, guarded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
@@ -15,6 +15,11 @@ from alloykit.run_folder.output_folder import check_file
 from alloykit.run_folder.run_folder import RunFolder, files_to_keep, folder_of
 
 PAGE = "watch.html"
+
+
+class Columns(TypedDict):
+    text: str
+    text_pair: str | None
 
 
 def watch(
@@ -41,7 +46,7 @@ def watch(
             got=f"'{output}'",
             hint="The pages are in the folders of the questions.",
         )
-    columns = {"text": text, "text_pair": text_pair}
+    columns: Columns = {"text": text, "text_pair": text_pair}
     parts = {
         name: _watch(part, texts, part.folder / PAGE, columns, trust_remote_code, questions=len(folder.questions))
         for name, part in folder.questions.items()
@@ -52,7 +57,7 @@ def watch(
 
 
 def _watch(
-    run: RunFolder, texts: Any, page: Path, columns: dict[str, str | None], trust_remote_code: bool, questions: int = 1
+    run: RunFolder, texts: Any, page: Path, columns: Columns, trust_remote_code: bool, questions: int = 1
 ) -> dict[str, Any]:
     """The comparison of a run with one question, and its page."""
     from alloykit.reporting.drift_page import render_drift

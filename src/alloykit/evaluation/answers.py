@@ -13,7 +13,8 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
-from alloykit.files import check_readable, replace_atomic
+from alloykit.file_errors import check_readable
+from alloykit.files import replace_atomic
 from alloykit.labels import LabelSpace
 from alloykit.methods.ensemble import Ensemble
 from alloykit.methods.protocol import Context, Method

@@ -167,7 +167,7 @@ def _distribution(pool: Counts, new: Counts, low: float, high: float, likely: fl
     middles = low + (np.arange(len(pool)) + 0.5) * (high - low) / len(pool)
     return {
         "psi": psi(*coarse),
-        "chance": _chance(*coarse, likely),
+        "chance": _chance(coarse[0], coarse[1], likely),
         "ks": distance,
         "ks_p": p,
         "mean": {"pool": float(middles @ pool / pool.sum()), "new": float(middles @ new / new.sum())},

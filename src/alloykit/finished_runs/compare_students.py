@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 from alloykit.data import Texts
 from alloykit.data.table import BETWEEN_LABELS
 from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
-from alloykit.files import write_atomic, write_json
+from alloykit.files import write_atomic
+from alloykit.json_files import write_json
 from alloykit.labels import GIVEN
 from alloykit.recipe.models import InMemory, Recipe
 from alloykit.run_folder.file_names import CHANGES, CHANGES_PAGE

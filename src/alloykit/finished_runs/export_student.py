@@ -21,8 +21,10 @@ from alloykit.exporting.float16_graph import float16_graph
 from alloykit.exporting.float_graph import float_graph
 from alloykit.exporting.int8_graphs import int8_graphs
 from alloykit.exporting.opened_graph import opened_graph
-from alloykit.files import file_errors, move_folder, write_atomic, write_json
+from alloykit.file_errors import file_errors
+from alloykit.files import move_folder, write_atomic
 from alloykit.finished_runs.export_sample import ExportSample, export_sample
+from alloykit.json_files import write_json
 from alloykit.models.export import IN_GRAPH, ONE_LENGTH, TEMPERATURE
 from alloykit.models.onnx_session import onnx_package
 from alloykit.models.questions import KEY as QUESTIONS_KEY

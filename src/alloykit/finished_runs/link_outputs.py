@@ -6,7 +6,8 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from alloykit.files import file_errors, is_left_over, link_file
+from alloykit.file_errors import file_errors
+from alloykit.files import is_left_over, link_file
 from alloykit.progress import warn_line
 from alloykit.run_folder.file_names import CACHE, STATES
 from alloykit.run_folder.output_folder import LOCK_FILES

@@ -12,9 +12,11 @@ from typing import Any
 
 from alloykit.data.parts_of_file import PartsOfFile
 from alloykit.data.raw_tables import files_of, warn_of_skipped
+from alloykit.digests import digest, known_sha256
 from alloykit.engines.choose import engine_options, part_engine_of
 from alloykit.errors import AlloyError
-from alloykit.files import digest, file_errors, known_sha256, replace_atomic
+from alloykit.file_errors import file_errors
+from alloykit.files import replace_atomic
 from alloykit.finished_runs.load_student import load_student
 from alloykit.finished_runs.part_answers import AnswersMaker, Request
 from alloykit.models.forward import Advance

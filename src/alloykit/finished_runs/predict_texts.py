@@ -95,7 +95,7 @@ def _of_lines(origin: TextIO | Sequence[str]) -> Iterator[_Part]:
 def _lines(origin: TextIO | Sequence[str]) -> Iterator[str]:
     """The lines of a stream, or the strings of a list. AlloyError for a stream that is not UTF-8."""
     if not hasattr(origin, "readline"):
-        yield from cast(Sequence[str], origin)
+        yield from origin
         return
     stream = cast(TextIO, origin)
     if (peek := getattr(getattr(stream, "buffer", None), "peek", None)) is not None:

@@ -14,7 +14,8 @@ from alloykit.data import TextsOptions, TextsPlace
 from alloykit.data.raw_tables import files_read
 from alloykit.errors import AlloyError
 from alloykit.escape import last_part, visible
-from alloykit.files import file_errors, is_left_over
+from alloykit.file_errors import file_errors
+from alloykit.files import is_left_over
 from alloykit.knowledge.store.artifacts import recorded
 from alloykit.methods.registry import create
 from alloykit.paths import user_path

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, TypeAdapter
 from alloykit.data import Texts, columns_beside, load_texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.drift import AnswerCounts, as_json, drift, from_json, largest_psi
-from alloykit.files import write_json
 from alloykit.finished_runs.finished_run import refuse_code, unfinished_run
+from alloykit.json_files import write_json
 from alloykit.labels import GIVEN
 from alloykit.models.location import model_identity
 from alloykit.progress import bar, log_line

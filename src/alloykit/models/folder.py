@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from alloykit.digests import while_unchanged
 from alloykit.errors import AlloyError
-from alloykit.files import check_readable, scratch, while_unchanged
+from alloykit.file_errors import check_readable, scratch
 from alloykit.models.export import TEMPERATURE, is_temperature
 from alloykit.models.long_texts import LONG_TEXTS, is_long_texts
 from alloykit.names import quoted

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from alloykit.blocks import ModelSpec
+from alloykit.digests import file_sha256, known_sha256
 from alloykit.errors import AlloyError
-from alloykit.files import file_sha256, known_sha256
 from alloykit.models.folder import loadable_files
 from alloykit.names import nearest_name, quoted, unknown_name
 from alloykit.paths import user_path

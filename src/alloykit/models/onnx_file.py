@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from alloykit.digests import while_unchanged
 from alloykit.errors import AlloyError
-from alloykit.files import while_unchanged
 from alloykit.models.folder import is_inside
 from alloykit.models.onnx_session import onnx_package
 from alloykit.names import quoted, shown

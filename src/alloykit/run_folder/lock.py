@@ -26,7 +26,8 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
 from alloykit.errors import AlloyError, AlloyWarning
-from alloykit.files import remove_left_over, write_json
+from alloykit.files import remove_left_over
+from alloykit.json_files import write_json
 from alloykit.run_folder.output_folder import LOCK_FILES, check_output
 
 PREFIX = LOCK_FILES

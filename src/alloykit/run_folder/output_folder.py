@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from alloykit.errors import AlloyError
-from alloykit.files import is_left_over, is_stream, os_error
+from alloykit.file_errors import os_error
+from alloykit.files import is_left_over, is_stream
 from alloykit.paths import user_path
 
 LOCK_FILES = ".alloykit."  # prefix of the files of a lock (lock.py)

@@ -12,7 +12,8 @@ from typing import Any, Self
 
 from alloykit.blocks import effective
 from alloykit.errors import AlloyError
-from alloykit.files import write_atomic, write_json
+from alloykit.files import write_atomic
+from alloykit.json_files import write_json
 from alloykit.knowledge.store.artifacts import differences, record_made, refuse, what_differs
 from alloykit.paths import user_path
 from alloykit.recipe.models import Recipe, dump

@@ -7,7 +7,8 @@ from pathlib import Path
 import safetensors.torch
 
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, write_atomic
+from alloykit.file_errors import file_errors
+from alloykit.files import write_atomic
 from alloykit.stats.none_of_these import NoneOfThese
 
 FILE = "none_of_these.safetensors"

@@ -10,7 +10,7 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import STUDENT, of_teachers
 from alloykit.evaluation.labelled import assess
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.methods.registry import spec_of
 from alloykit.models.export import ESTIMATED, TEMPERATURE, save_in_config
 from alloykit.progress import warn_line

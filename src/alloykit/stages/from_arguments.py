@@ -11,7 +11,8 @@ from alloykit.blocks import Block
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, move_folder
+from alloykit.file_errors import file_errors
+from alloykit.files import move_folder
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.paths import user_path

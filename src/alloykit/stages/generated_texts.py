@@ -18,10 +18,11 @@ from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.generation_jobs import BatchOfTexts, BatchPlace, GenerationMaker
 from alloykit.engines.jobs import JobEngine
 from alloykit.errors import AlloyError
-from alloykit.files import replace_atomic, write_json
+from alloykit.files import replace_atomic
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.quality import text_quality
 from alloykit.generation.writer import GeneratedText
+from alloykit.json_files import write_json
 from alloykit.knowledge.store.artifacts import check_made, record_made, with_defaults_of
 from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity

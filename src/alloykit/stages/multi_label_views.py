@@ -10,7 +10,7 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.evaluation.answers import STUDENT
 from alloykit.evaluation.multi_label import learned_labels, multi_label_answers, multi_label_scores
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.labels import GIVEN

@@ -14,7 +14,9 @@ from torch import Tensor
 from alloykit import processes
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, move_folder, write_json
+from alloykit.file_errors import file_errors
+from alloykit.files import move_folder
+from alloykit.json_files import write_json
 from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.methods.protocol import Context
 from alloykit.models.attention import use_eager_attention

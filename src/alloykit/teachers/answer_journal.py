@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
-from alloykit.files import check_writing, file_errors
+from alloykit.file_errors import file_errors
+from alloykit.files import check_writing
 
 Probabilities = Sequence[float] | None
 """Of one text; None: no answer."""

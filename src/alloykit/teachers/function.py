@@ -11,8 +11,8 @@ import torch
 from pydantic import Field
 
 from alloykit.blocks import PathText
+from alloykit.digests import digest
 from alloykit.errors import AlloyError
-from alloykit.files import digest
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names

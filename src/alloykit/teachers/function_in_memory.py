@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from alloykit.digests import digest
 from alloykit.errors import AlloyError
-from alloykit.files import digest
 from alloykit.names import clean_names, quoted, shown
 from alloykit.teachers.function import Function, FunctionInfo
 from alloykit.teachers.in_memory import HeldTeacher, InMemoryTeacherSpec

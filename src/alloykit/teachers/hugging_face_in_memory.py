@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from alloykit.files import digest, file_errors
+from alloykit.digests import digest
+from alloykit.file_errors import file_errors
 from alloykit.progress import library_bars_off
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec, read_teacher_info
 from alloykit.teachers.in_memory import HeldTeacher, InMemoryTeacherSpec

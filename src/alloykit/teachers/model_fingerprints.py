@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from alloykit.files import digest
+from alloykit.digests import digest
 from alloykit.models.heads import HEAD_KEY
 
 _NAMES = {

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from alloykit.blocks import ModelSpec, PathText
+from alloykit.digests import digest, known_sha256
 from alloykit.errors import AlloyError
-from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.models.export import ONE_LENGTH
 from alloykit.models.folder import is_inside, loadable_files

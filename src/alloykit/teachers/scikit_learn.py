@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from alloykit.blocks import PathText
+from alloykit.digests import digest, file_sha256
 from alloykit.errors import AlloyError
-from alloykit.files import digest, file_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.names import quoted, rename, shown
 from alloykit.paths import user_path

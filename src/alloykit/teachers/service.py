@@ -15,8 +15,8 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from alloykit.blocks import effective
 from alloykit.data import text_id
+from alloykit.digests import digest
 from alloykit.errors import AlloyError
-from alloykit.files import digest
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names, short

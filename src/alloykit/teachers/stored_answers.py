@@ -27,8 +27,8 @@ from pydantic import Field, model_validator
 from alloykit.blocks import PathText
 from alloykit.data import Texts, text_id
 from alloykit.data.answer_files import answer_columns, answer_files, answer_rows
+from alloykit.digests import digest, known_sha256
 from alloykit.errors import AlloyError
-from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names, is_anonymous, quoted, shown, unknown_name

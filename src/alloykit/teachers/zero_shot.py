@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from alloykit.blocks import ModelSpec, PathText
+from alloykit.digests import digest
 from alloykit.errors import AlloyError
-from alloykit.files import digest
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.models.loading import load_config, load_tokenizer

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data import Texts
-from alloykit.files import write_json
+from alloykit.json_files import write_json
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context
 from alloykit.models.device import pick_device

@@ -11,7 +11,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from alloykit.files import remove_temporary, scratch, temporary_path
+from alloykit.file_errors import scratch
+from alloykit.files import remove_temporary, temporary_path
 
 AROUND = 1 << 20  # bytes that Linux maps at most around a byte that is read
 MAPPED = 1 << 23  # bytes that may be mapped before they are given back

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.files import scratch
+from alloykit.file_errors import scratch
 from alloykit.temporary.mapped_file import MappedFile
 from alloykit.temporary.rows_at import Array, bytes_at, rows_at
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from alloykit.files import file_sha256, write_json
+from alloykit.digests import file_sha256
+from alloykit.json_files import write_json
 from alloykit.progress import log_line
 
 COMPLETE_FILE = "alloykit_complete.json"  # written last: a checkpoint without this file is incomplete

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import EvalPrediction, Trainer, TrainerCallback
 
 from alloykit import processes
-from alloykit.files import os_error
+from alloykit.file_errors import os_error
 from alloykit.methods.protocol import Method, Step
 from alloykit.models.tokens import pad
 from alloykit.out_of_memory import is_out_of_memory

@@ -13,7 +13,9 @@ from torch import nn
 from transformers import TrainerCallback
 
 from alloykit import processes
-from alloykit.files import file_sha256, replace_atomic, write_json
+from alloykit.digests import file_sha256
+from alloykit.files import replace_atomic
+from alloykit.json_files import write_json
 from alloykit.training.sharded import whole_state
 
 

@@ -18,7 +18,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback, Tra
 
 from alloykit import processes
 from alloykit.errors import AlloyError
-from alloykit.files import os_error
+from alloykit.file_errors import os_error
 from alloykit.methods.protocol import Context, Method, Phase
 from alloykit.models.device import pick_device
 from alloykit.names import counted

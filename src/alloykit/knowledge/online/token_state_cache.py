@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from alloykit.errors import AlloyError
-from alloykit.files import scratch
+from alloykit.file_errors import scratch
 from alloykit.temporary.row_file import RowFile
 
 Key = tuple[str, int]  # a teacher and a text

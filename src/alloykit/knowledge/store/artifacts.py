@@ -22,7 +22,9 @@ from torch import Tensor
 
 from alloykit.blocks import effective
 from alloykit.errors import AlloyError
-from alloykit.files import check_readable, read_json, replace_atomic, write_json
+from alloykit.file_errors import check_readable
+from alloykit.files import replace_atomic
+from alloykit.json_files import read_json, write_json
 from alloykit.names import shown
 
 MadeOf = Mapping[str, Any]

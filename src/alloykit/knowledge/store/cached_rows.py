@@ -16,7 +16,8 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.files import check_readable, file_errors, replace_atomic
+from alloykit.file_errors import check_readable, file_errors
+from alloykit.files import replace_atomic
 from alloykit.knowledge.store.artifacts import MadeOf
 from alloykit.temporary.rows_at import rows_at
 

@@ -21,8 +21,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, StrictInt, StrictStr
 
+from alloykit.digests import digest
 from alloykit.errors import AlloyError
-from alloykit.files import digest, file_errors
+from alloykit.file_errors import file_errors
 from alloykit.knowledge.store.id_index import Segment
 from alloykit.knowledge.store.records import SHA256, PositiveCount, Record, parse_record
 from alloykit.knowledge.store.storage import Storage

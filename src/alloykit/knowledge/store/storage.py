@@ -16,7 +16,8 @@ from typing import TypeVar
 import fsspec
 
 from alloykit.errors import AlloyError
-from alloykit.files import check_writing, file_errors, remove_left_over, replace_atomic, write_atomic
+from alloykit.file_errors import file_errors
+from alloykit.files import check_writing, remove_left_over, replace_atomic, write_atomic
 from alloykit.interrupts import raise_noted
 from alloykit.progress import log_line
 

@@ -35,8 +35,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from alloykit.digests import digest
 from alloykit.errors import AlloyError
-from alloykit.files import digest
 from alloykit.knowledge.store.artifacts import differing
 from alloykit.knowledge.store.id_index import IdIndex, Segment
 from alloykit.knowledge.store.index_files import FROM as SORTED_FROM

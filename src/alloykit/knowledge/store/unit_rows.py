@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alloykit.files import file_errors
+from alloykit.file_errors import file_errors
 from alloykit.temporary.rows_at import bytes_at, rows_at
 
 OPEN = 256  # files that are open at a time

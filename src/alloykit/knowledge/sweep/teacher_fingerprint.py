@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from alloykit.files import digest
+from alloykit.digests import digest
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.teachers.protocol import TeacherInfo
