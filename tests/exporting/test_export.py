@@ -160,6 +160,22 @@ def test_a_graph_that_answers_otherwise_is_not_handed_over(
     assert not list((model / "export").glob("*"))
 
 
+def test_a_graph_with_the_same_labels_and_other_probabilities_is_refused(
+    model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def uncalibrated(predictor: Predictor) -> bytes:
+        colder = Predictor.load(model, device="cpu")
+        colder.temperature = predictor.temperature / 100
+        return exporter.float_graph(colder)
+
+    monkeypatch.setattr(export_student, "float_graph", uncalibrated)
+    with pytest.raises(
+        AlloyError, match=r"differ from the student's by at most 0.05; got a difference of 0\..*Nothing was exported"
+    ):
+        alloykit.export(model, texts=texts)
+    assert not list((model / "export").glob("*"))
+
+
 def test_an_int8_graph_that_answers_otherwise_is_refused_and_can_be_accepted(
     model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

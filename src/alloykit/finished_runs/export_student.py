@@ -44,6 +44,7 @@ from alloykit.serving.predictor import Predictor
 RECORD = "export.json"
 TIMED = 128  # texts
 SAME = 0.999  # share of texts on which the float32 graph must give the student's label
+APART = 0.05  # the largest difference of a probability of the float32 graph
 UNSUPPORTED = "alloykit may not support this architecture. Use the student with PyTorch."
 MIN_AGREEMENT = 0.99
 """The least share of texts on which the int8 and float16 graphs must give the student's label."""
@@ -203,6 +204,12 @@ class _Export:
         one = self._measured(name, graph)
         if one["same_label"] < least:
             raise self._refusal(name, one, least)
+        if name == "float32" and one["largest_difference"] > APART:
+            raise AlloyError(
+                expected=f"an ONNX graph in float32 whose probabilities differ from the student's by at most {APART:g}",
+                got=f"a difference of {one['largest_difference']:.2g}",
+                hint=f"Nothing was exported. {UNSUPPORTED}",
+            )
         self._save(name, graph, one)
 
     def _add_int8(self, graph: bytes) -> None:
