@@ -39,10 +39,10 @@ def test_tables_and_data_have_a_form_in_every_encoding(
     assert "??" not in table.decode(encoding)
     model = tiny.classifier(tmp_path / "model", LABELS, "bert", seed=1)
     text = "café, über 日本".encode()
-    code, line = printed(encoding, monkeypatch, "predict", model, "-", "--all", stdin=text)
+    code, line = printed(encoding, monkeypatch, "predict", model, "-", "--all-probabilities", stdin=text)
     assert code == 0
     answer = json.loads(line.decode("utf-8"))
     assert tuple(answer["probabilities"]) == LABELS
     assert ("é" in line.decode("utf-8")) == (encoding == "utf-8")
-    _, expected = printed("utf-8", monkeypatch, "predict", model, "-", "--all", stdin=text)
+    _, expected = printed("utf-8", monkeypatch, "predict", model, "-", "--all-probabilities", stdin=text)
     assert answer == json.loads(expected), "the text is read as UTF-8"

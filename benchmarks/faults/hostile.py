@@ -208,7 +208,7 @@ SPOILT: dict[str, Callable[[Path], object]] = {
 }  # fmt: skip
 USES: dict[str, tuple[list[str], str]] = {
     "plan": (["plan", "recipe.yaml"], "muka"),
-    "predict": (["predict", "billing", "-", "--all"], "muka"),
+    "predict": (["predict", "billing", "-", "--all-probabilities"], "muka"),
     "evaluate": (["evaluate", "billing", "--data", "test.csv"], "muka"),
     "teacher": (["amalgamate", "recipe.yaml"], "muka"),
     "student": (["teach", "recipe.yaml"], "teach"),

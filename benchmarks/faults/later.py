@@ -52,7 +52,7 @@ LATER: dict[str, Later] = {
     "export": Later(["export", "run", "--onnx", "--int8", "--fp16"], "alloy"),
     "suggest": Later(["suggest", "run", "--n", "9", "--output", "out/to-label.csv", "--overwrite"], "alloy", ("run", "out")),
     "watch": Later(["watch", "run", "other.csv"], "alloy"),
-    "predict --to": Later(["predict", "run", "many", "--to", "answers", "--all"], "alloy", ("run", "answers")),
+    "predict --to": Later(["predict", "run", "many", "--to", "answers", "--all-probabilities"], "alloy", ("run", "answers")),
     "push": Later(["push", "run", "my-team/tickets", "--with-cache"], "exported", ("run",), hub=True),
     "exported": Later(["export", "run", "--onnx"], "labelled"),
 }  # fmt: skip

@@ -69,7 +69,10 @@ COMMANDS: dict[str, list[tuple[list[str], str]]] = {
         (["teach", "recipe.yaml", "--together"], "teach --together"),
         (["amalgamate", "recipe.yaml"], "muka"),
     ],
-    "task-a": [(["distill", "recipe.yaml"], "distill"), (["predict", "task-a", "texts.csv", "--all"], "distill")],
+    "task-a": [
+        (["distill", "recipe.yaml"], "distill"),
+        (["predict", "task-a", "texts.csv", "--all-probabilities"], "distill"),
+    ],
     "lm": [(["generate", "recipe.yaml"], "generate"), (["amalgamate", "recipe.yaml"], "alloy from generated texts")],
 }
 

@@ -27,7 +27,7 @@ COMMANDS: list[list[str]] = [
     ["amalgamate", "recipe.yaml", "--cache", "?"], ["methods", "?"], ["?"], ["predict", "run", "texts.csv", "?"], ["demo", "--output", "?"],
 ]  # fmt: skip
 LOUD: list[list[str]] = [
-    ["predict", "run", "many.txt"], ["predict", "run", "many.txt", "--all"], ["methods"], ["methods", "alloy"], ["methods", "--json"], ["--help"],
+    ["predict", "run", "many.txt"], ["predict", "run", "many.txt", "--all-probabilities"], ["methods"], ["methods", "alloy"], ["methods", "--json"], ["--help"],
     ["plan", "recipe.yaml", "--no-probe"], ["plan", "recipe.yaml", "--no-probe", "--json"], ["evaluate", "run"], ["evaluate", "run", "--json"],
     ["report", "run"], ["amalgamate", "recipe.yaml"], ["predict", "run", "many.txt", "--output", "/dev/full"], ["nothing"], ["predict", "nowhere"],
     ["predict", "run", "many.txt", "--output", "."], ["predict", "run", "many.txt", "--output", "billing"], ["predict", "run", "many.txt", "--output", "link"],

@@ -162,7 +162,7 @@ def test_the_answers_of_the_first_part_come_before_the_rest_is_read(
 
 
 def test_all_probabilities_sum_to_one(finished: Finished, call: Call) -> None:
-    for line in call("predict", finished.folder, "--all", "-", stdin="\n".join(TEXTS)).lines:
+    for line in call("predict", finished.folder, "--all-probabilities", "-", stdin="\n".join(TEXTS)).lines:
         assert list(line["probabilities"]) == list(LABELS)
         assert sum(line["probabilities"].values()) == pytest.approx(1, abs=1e-5)
         assert line["probability"] == max(line["probabilities"].values()) == line["probabilities"][line["label"]]

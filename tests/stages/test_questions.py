@@ -174,7 +174,7 @@ def test_predict_writes_the_answers_by_question(asked: Path, tmp_path: Path, cal
     assert set(lines[0]["answers"]) == {"topic", "mood"}
     assert lines[1]["answers"] is None
     assert lines[1]["error"]
-    done = call("predict", asked / "run", texts, "--to", tmp_path / "answers", "--all")
+    done = call("predict", asked / "run", texts, "--to", tmp_path / "answers", "--all-probabilities")
     assert done.code == 0, done.err
     import pyarrow.parquet as pq
 

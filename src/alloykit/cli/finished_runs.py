@@ -205,7 +205,9 @@ def predict(
     texts: Annotated[
         str, typer.Argument(help="A file of texts, or - for standard input (one text per line).", metavar="TEXTS")
     ] = "-",
-    every: Annotated[bool, typer.Option("--all", help="Print the probability of every label.")] = False,
+    all_probabilities: Annotated[
+        bool, typer.Option("--all-probabilities", help="Print the probability of every label.")
+    ] = False,
     none_of_these: Annotated[
         bool,
         typer.Option(
@@ -250,7 +252,7 @@ def predict(
             )
         written = predict_files(
             run, texts, to,
-            all_probabilities=every, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair,
+            all_probabilities=all_probabilities, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair,
             engine=engine, trust_remote_code=trust, onnx=onnx,
         )  # fmt: skip
         terminal.echo(f"answers: {counted(len(written), 'file')} in {to}")
@@ -270,7 +272,7 @@ def predict(
     if output is not None:
         check_file(output, [texts, *files_to_keep(run)])
     answers = job(
-        run, origin, all_probabilities=every, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx,
+        run, origin, all_probabilities=all_probabilities, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx,
     )  # fmt: skip
     if output is not None:
         write_output(output, (f"{to_json(answer)}\n" for answer in answers))
