@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 import tiny
+import torch
+import transformers
+from odd_architectures import TWO_LAYERS
 
 from alloykit.errors import AlloyError
+from alloykit.models.tokens import encode, pad
 from alloykit.serving.predictor import Predictor
 
 
@@ -34,6 +38,23 @@ def test_what_a_model_returns_is_not_chosen_by_its_config(tmp_path: Path) -> Non
     assert student.probabilities(["card lost"]).equal(wanted)
     student.model.save_pretrained(tmp_path / "again")
     assert not asked.keys() & json.loads((tmp_path / "again" / "config.json").read_text()).keys()
+
+
+def test_transformers_reads_long_texts_as_alloykit_does_with_a_saved_bigbird(tmp_path: Path) -> None:
+    """It changes to full attention at the first short text, and not back. What it saves must not say otherwise."""
+    sizes = TWO_LAYERS | {"block_size": 1, "max_position_embeddings": 80}
+    tiny.tokenizer().save_pretrained(tmp_path / "model")
+    config = transformers.BigBirdConfig(**sizes, initializer_range=1.0, id2label={0: "bug", 1: "login"})
+    transformers.BigBirdForSequenceClassification(config).save_pretrained(tmp_path / "model")
+    student, text = Predictor.load(tmp_path / "model", device="cpu"), " ".join(tiny.texts(8))
+    wanted = student.logits([text])
+    student.logits(["card"])
+    torch.testing.assert_close(student.logits([text]), wanted)
+    student.model.save_pretrained(tmp_path / "again")
+    again = transformers.BigBirdForSequenceClassification.from_pretrained(tmp_path / "again").eval()
+    with torch.no_grad():
+        found = again(**pad(student.tokenizer, encode(student.tokenizer, [text], None, 64))).logits
+    torch.testing.assert_close(found, wanted)
 
 
 def test_spaces_around_labels(tmp_path: Path) -> None:

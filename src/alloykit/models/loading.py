@@ -144,6 +144,9 @@ def _config(opened: _Opened) -> Any:
     if getattr(config, "chunk_size_feed_forward", 0):
         # Chunks save memory, but fail for texts whose length is not a multiple of the chunk's.
         config.chunk_size_feed_forward = 0
+    if getattr(config, "attention_type", None) == "block_sparse":
+        # BigBird changes to full attention at the first short text, and not back: its answer to a long text would depend on the texts before it.
+        config.attention_type = "original_full"
     depth = getattr(config, "num_hidden_layers", None)
     if depth is not None and (not isinstance(depth, int) or not 1 <= depth <= MAX_LAYERS):
         raise AlloyError(
