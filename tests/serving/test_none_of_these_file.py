@@ -164,6 +164,7 @@ def test_a_model_whose_head_gives_no_states(predictor: Predictor, monkeypatch: p
     assert states is not None
     assert states.shape == (4, HeadInput(predictor.model).width)
     monkeypatch.setattr(predictor.model.config, "num_labels", 97)  # no layer has as many outputs
+    monkeypatch.setattr(predictor, "head_input", HeadInput(predictor.model))
     again, none = predictor.with_states(OWN[:4])
     assert none is None
     assert again.equal(probabilities)

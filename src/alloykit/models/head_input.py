@@ -39,13 +39,13 @@ class HeadInput:
             self._hook.remove()
 
     def states(self, logits: Tensor) -> Tensor:
-        """The states of the last batch, [B, d] float32. logits: its logits, [B, C].
+        """The states of the last batch, [B, d] float32. They are forgotten then. logits: its logits, [B, C].
 
         A decoder computes logits at every token, and answers with those at one token: its state is the one that gives these logits.
         """
         assert self.head is not None
         assert self.width is not None
-        seen = self._seen[-1]
+        seen = self._seen.pop()
         if seen.dim() == 3:
             place = (self.head(seen) - logits.unsqueeze(1)).abs().amax(-1).argmin(1)
             seen = seen.gather(1, place[:, None, None].expand(-1, 1, self.width)).squeeze(1)

@@ -47,8 +47,7 @@ def classify(classifier: Classifier, asked: Sequence[Asked]) -> list[Answer | Ex
 
 
 def _classify(classifier: Classifier, asked: Sequence[Asked]) -> list[Answer | Exception]:
-    reads_all = classifier.long_texts == "mean"
-    cut = [tokens > classifier.max_length and not reads_all for tokens in _tokens(classifier, asked)]
+    cut = _cut(classifier, asked)
     results: list[Answer | Exception] = [
         TooLong(
             f"expected at most {classifier.max_length} tokens; got more. Shorten the text, or send `truncate: true`."
@@ -77,10 +76,13 @@ def _classify(classifier: Classifier, asked: Sequence[Asked]) -> list[Answer | E
     return results
 
 
-def _tokens(classifier: Classifier, asked: Sequence[Asked]) -> list[int]:
-    """Tokens of each text, at most one more than the classifier reads."""
+def _cut(classifier: Classifier, asked: Sequence[Asked]) -> list[bool]:
+    """Whether the classifier does not read all of a text, for each of them."""
+    if classifier.long_texts == "mean":
+        return [False] * len(asked)
     texts, pairs = _columns(asked)
-    return [len(e["input_ids"]) for e in encode(classifier.tokenizer, texts, pairs, classifier.max_length + 1)]
+    found = encode(classifier.tokenizer, texts, pairs, classifier.max_length + 1)
+    return [len(e["input_ids"]) > classifier.max_length for e in found]
 
 
 def _columns(asked: Sequence[Asked]) -> tuple[list[str], list[str | None] | None]:

@@ -40,7 +40,8 @@ class Predictor(TextClassifier):
         """model: on the device that computes. max_length: tokens per text; if not given, the limit in the model's folder. folder:
         where the model is from."""
         self.model, self.tokenizer, self.folder = model.eval(), tokenizer, None if folder is None else Path(folder)
-        self.lean, self.one_length = LeanLastLayer(model), padding_changes_answers(model, tokenizer)
+        self.lean, self.head_input = LeanLastLayer(model), HeadInput(model)
+        self.one_length = padding_changes_answers(model, tokenizer)
         self.max_length = usable_length(model, tokenizer, max_length)
         self.temperature = temperature_of(model.config)
         self.estimated_accuracy = estimated_accuracy_of(vars(model.config))
@@ -78,13 +79,13 @@ class Predictor(TextClassifier):
 
     @property
     def states_width(self) -> int | None:
-        return HeadInput(self.model).width
+        return self.head_input.width
 
     @property
     def checked_model(self) -> Any:
         return self.model
 
     def forward(self, batch: dict[str, Tensor], states: bool) -> tuple[Tensor, Tensor | None]:
-        with self.lean, HeadInput(self.model) if states else nullcontext() as head:
+        with self.lean, self.head_input if states else nullcontext() as head:
             logits = self.model(**batch).logits
         return logits.float(), None if head is None else head.states(logits)

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from alloykit.losses.hidden import masked_mean
 from alloykit.models.forward import Budget, forward_texts
-from alloykit.models.head_input import HeadInput
 from alloykit.models.long_texts import Chunks, encode_long
 from alloykit.serving.predictor import TOKENS_PER_BATCH, Predictor
 from alloykit.stats.none_of_these import UNUSUAL
@@ -44,10 +43,10 @@ def read_by_student(
 
     fitted = student.fitted_none_of_these if student.knows_unusual else None
     width = student.model.config.hidden_size if states else 0
-    of_head = 0 if fitted is None else 2 if chunks is None else HeadInput(student.model).width or 0
+    of_head = 0 if fitted is None else 2 if chunks is None else student.states_width or 0
 
     def run(batch: dict[str, Tensor]) -> Tensor:
-        lean, watched = nullcontext() if states else student.lean, HeadInput(student.model) if fitted else nullcontext()
+        lean, watched = nullcontext() if states else student.lean, student.head_input if fitted else nullcontext()
         with lean, watched as head:
             out = student.model(**batch, output_hidden_states=states)
         logits = out.logits.float()
