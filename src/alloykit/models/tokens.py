@@ -53,9 +53,11 @@ def encode(
 def with_a_token(tokenizer: Any, ids: dict[str, list[int]]) -> dict[str, list[int]]:
     """The encoding of a text, which has at least one token: that of an unknown word, else the one to pad with, where a tokenizer without special tokens
     leaves nothing. It may remove all characters of a text, such as a zero-width space. No model reads a text without tokens."""
+    if ids["input_ids"]:
+        return ids
     known = (tokenizer.unk_token_id, tokenizer.pad_token_id)
     token = next((found for found in known if found is not None), None)
-    if ids["input_ids"] or token is None:
+    if token is None:
         return ids
     return {key: [{"input_ids": token, "attention_mask": 1}.get(key, 0)] for key in ids}
 
