@@ -43,6 +43,21 @@ def test_texts_that_are_none(finished: Finished) -> None:
     assert run.predict([]) == []
 
 
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ({"name": "muka", "pases": 4}, "pases: unknown key; did you mean 'passes'"),
+        (5, "method: give a name"),
+        ({"passes": 4}, "method: give a name"),
+    ],
+)
+def test_what_is_no_method(method: Any, words: str, tmp_path: Path) -> None:
+    """Also where the texts are in memory: whether they need labels depends on the method."""
+    for texts in (["a text"], str(tmp_path / "texts.csv")):
+        with pytest.raises(AlloyError, match=words):
+            alloykit.amalgamate(teachers=["a"], texts=texts, method=method, output=tmp_path / "run")
+
+
 def test_a_data_set_of_several_splits_is_no_block(tmp_path: Path) -> None:
     data = datasets.DatasetDict({"train": datasets.Dataset.from_dict({"text": ["a"]})})
     for arguments in ({"texts": data}, {"texts": ["a"], "evaluate": data}):

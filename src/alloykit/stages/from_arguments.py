@@ -16,7 +16,7 @@ from alloykit.files import move_folder
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.paths import user_path
-from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
+from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, complete_method, parse
 from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.recipe.typed import (
     AnswersDict,
@@ -127,7 +127,10 @@ def _want_labels(arguments: Mapping[str, Any]) -> bool:
     """Whether texts in memory need labels. Those of several questions have none: a text in memory has one label."""
     if "method" not in arguments:
         return False
-    needs = create(arguments["method"]).needs
+    try:
+        needs = create(complete_method(arguments["method"])).needs
+    except ValueError:
+        return False  # `parse` says what is wrong with the method
     return needs.labels or (needs.generated_texts and arguments.get("generation") is None)
 
 
