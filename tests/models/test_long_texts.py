@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,20 @@ def test_of_a_pair_the_longer_text_is_cut_first(tokenizer: Any) -> None:
             rest = len(head["input_ids"]) - b - 3
             assert tail["input_ids"] == [CLS, *first[len(first) - b :], SEP, *second[len(second) - rest :], SEP]
             assert tail.keys() == head.keys()
+
+
+@pytest.mark.parametrize("how", ["head", "tail", "head_tail", "mean"])
+def test_long_texts_and_pairs_give_no_warning(tokenizer: Any, how: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    monkeypatch.setattr(handler, "emit", said.append)
+    monkeypatch.setattr(tokenizer, "model_max_length", LENGTH)
+    logger = logging.getLogger("transformers")
+    logger.addHandler(handler)
+    read(tokenizer, how, TEXTS)
+    read(tokenizer, how, TEXTS, PAIRS[::-1])
+    logger.removeHandler(handler)
+    assert not [record.getMessage() for record in said]
 
 
 def test_the_tail_is_what_a_tokenizer_keeps_that_truncates_on_the_left() -> None:

@@ -127,7 +127,7 @@ def _whole(
                     own = [k for k, which in enumerate(whose) if which is not None]
                     size = whose.count(0)
                 elif not alone:
-                    size = len(tokenizer(first[n], add_special_tokens=False)["input_ids"])
+                    size = len(tokenizer(first[n], add_special_tokens=False, verbose=False)["input_ids"])
                 found[i] = ids, own[:size], own[size:]
     return (found[i] for i in range(len(texts)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.models.beginning import beginning
+from alloykit.models.quiet_loading import quiet_transformers
 from alloykit.models.token_states import text_part
 
 UNLIMITED = 100_000  # a larger `model_max_length` of a tokenizer means that it was never set
@@ -41,13 +43,19 @@ def encode(
         places = [i for i, (_, second) in enumerate(shortened) if (second is None) == alone]
         for at in portions(places, [len(first) + len(second or "") for first, second in shortened]):
             firsts, seconds = zip(*(shortened[i] for i in at), strict=True)
-            encoded = tokenizer(
-                list(firsts), None if alone else list(seconds),
-                truncation=True, max_length=max_length, return_attention_mask=True,
-            )  # fmt: skip
+            with _quiet(tokenizer):
+                encoded = tokenizer(
+                    list(firsts), None if alone else list(seconds),
+                    truncation=True, max_length=max_length, return_attention_mask=True,
+                )  # fmt: skip
             for n, i in enumerate(at):
                 encodings[i] = with_a_token(tokenizer, {key: encoded[key][n] for key in encoded})
     return encodings
+
+
+def _quiet(tokenizer: Any) -> AbstractContextManager[None]:
+    """A tokenizer in Python warns of every long pair that it cuts. A fast one says nothing."""
+    return nullcontext() if tokenizer.is_fast else quiet_transformers()
 
 
 def with_a_token(tokenizer: Any, ids: dict[str, list[int]]) -> dict[str, list[int]]:
