@@ -330,6 +330,12 @@ def test_after_the_run(taught_labels: Path, tmp_path: Path, call: Call) -> None:
     assert bool(Predictor.load(tmp_path / "new" / "student").fitted_none_of_these.multi_label)
 
 
+def test_the_server_cannot_ask_the_teachers(taught_labels: Path, call: Call) -> None:
+    call("serve", taught_labels / "run", "--port", 0, "--teachers").refused(
+        "multi-label teachers", "Leave out `--teachers`"
+    )
+
+
 @pytest.mark.parametrize("option", ["--estimated-accuracy"])
 def test_what_needs_labels_that_exclude_each_other_is_refused(taught_labels: Path, call: Call, option: str) -> None:
     call("predict", taught_labels / "run", taught_labels / "texts.csv", option).refused("multi-label")

@@ -69,10 +69,11 @@ class TextExplainer:
         if teachers and not trust_url:
             refuse_services(recipe, run.folder / RECIPE)
         self.prepared = prepare_for_texts_to_come(recipe)
+        hint = "Leave out `--teachers`: the page then shows the student's answers." if teachers else ""
         if self.prepared.method.needs.multi_label:
-            raise AlloyError(expected="teachers whose labels exclude each other", got="multi-label teachers")
+            raise AlloyError(expected="teachers whose labels exclude each other", got="multi-label teachers", hint=hint)
         if not self.prepared.method.needs.teachers:
-            raise AlloyError(expected="a method with teachers", got=f"'{self.prepared.method.name}'")
+            raise AlloyError(expected="a method with teachers", got=f"'{self.prepared.method.name}'", hint=hint)
         self.context = replace(self.prepared.context, state=fitted_state(run.folder))
         refuse_changed_teachers(run.folder, self.prepared)
         self.is_pair = getattr(recipe.texts, "text_pair", None) is not None
