@@ -12,8 +12,8 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.models.beginning import beginning
-from alloykit.models.quiet_loading import quiet_transformers
 from alloykit.models.token_states import text_part
+from alloykit.progress import silenced
 
 UNLIMITED = 100_000  # a larger `model_max_length` of a tokenizer means that it was never set
 DEFAULT_LENGTH = 512
@@ -55,7 +55,7 @@ def encode(
 
 def _quiet(tokenizer: Any) -> AbstractContextManager[None]:
     """A tokenizer in Python warns of every long pair that it cuts. A fast one says nothing."""
-    return nullcontext() if tokenizer.is_fast else quiet_transformers()
+    return nullcontext() if tokenizer.is_fast else silenced("transformers")
 
 
 def with_a_token(tokenizer: Any, ids: dict[str, list[int]]) -> dict[str, list[int]]:
