@@ -53,7 +53,8 @@ def watch(
     }
     if parts:
         return {"questions": parts, "psi": max(part["psi"] for part in parts.values())}
-    return _watch(folder, texts, user_path(output) if output else folder.folder / PAGE, columns, trust_remote_code)
+    page = folder.folder / PAGE if output is None else user_path(output)
+    return _watch(folder, texts, page, columns, trust_remote_code)
 
 
 def _watch(
