@@ -6,7 +6,7 @@ READY_DOCS := .venv/.installed-docs
 RUN_TESTS := $(BIN)/python -m pytest
 LOWEST := .venv-lowest
 # Quick tests that use every dependency: files of all kinds, the store, reports, statistics, and a student from recipe to answers.
-LOWEST_TESTS := tests/data tests/test_files.py tests/recipe tests/knowledge/test_store.py tests/evaluation/test_significance.py \
+LOWEST_TESTS := tests/data tests/test_files.py tests/test_file_errors.py tests/recipe tests/knowledge/test_store.py tests/evaluation/test_significance.py \
 	tests/stats/test_mahalanobis.py tests/reporting/test_page.py tests/commands/test_predict.py \
 	tests/run_folder/test_lock.py tests/cli/test_commands.py::test_wrong_usage_ends_with_2
 
