@@ -176,6 +176,16 @@ def test_a_graph_with_the_same_labels_and_other_probabilities_is_refused(
     assert not list((model / "export").glob("*"))
 
 
+def test_code_that_is_not_trusted_is_not_copied(model: Path, texts: Path, tmp_path: Path) -> None:
+    """It is not needed for an architecture that transformers knows, and it could be a link to a private file."""
+    (tmp_path / "private").write_text("a secret")
+    (model / "own.py").symlink_to(tmp_path / "private")
+    config = json.loads((model / "config.json").read_text())
+    code = {"AutoModelForSequenceClassification": "own.OwnModel"}
+    (model / "config.json").write_text(json.dumps(config | {"auto_map": code}))
+    assert not list(alloykit.export(model, texts=texts).rglob("*.py"))
+
+
 def test_an_int8_graph_that_answers_otherwise_is_refused_and_can_be_accepted(
     model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,7 +93,9 @@ def export_student(
         shutil.rmtree(new, ignore_errors=True)
         try:
             with file_errors(target):
-                _Export(new, predictor, sample, min_agreement).write(model_folder, int8=int8, fp16=fp16)
+                _Export(new, predictor, sample, min_agreement).write(
+                    model_folder, int8=int8, fp16=fp16, with_code=trust_remote_code
+                )
                 _swap(new, target, old)
         finally:
             with file_errors(target):
@@ -165,8 +167,8 @@ class _Export:
             {name: own.accuracy(parts[name].of(probabilities)) for name, own in self.sample.labelled.items()}
         )
 
-    def write(self, model_folder: Path, *, int8: bool, fp16: bool) -> None:
-        """model_folder: the student's; its config.json, and code of its own, go into the export too."""
+    def write(self, model_folder: Path, *, int8: bool, fp16: bool, with_code: bool) -> None:
+        """model_folder: the student's. Its config.json goes into the export too, and with_code also its Python files, if config.json names some."""
         config: dict[str, Any] = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
         self.folder.mkdir(parents=True)
         graph = float_graph(self.predictor)
@@ -189,7 +191,8 @@ class _Export:
         write_json(self.folder / "config.json", exported)
         if self.predictor.knows_unusual:
             shutil.copyfile(model_folder / FILE, self.folder / FILE)
-        if config.get("auto_map"):
+        # A file may be a link to a private one, so nothing is copied for a user who does not trust the folder.
+        if with_code and config.get("auto_map"):
             for code in model_folder.glob("*.py"):
                 shutil.copyfile(code, self.folder / code.name)
         write_json(self.folder / RECORD, self.record)
