@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.mutate import VALUES, spoil_bytes, spoil_place
 from benchmarks.faults.steps import step
 from benchmarks.faults.stock import MELT

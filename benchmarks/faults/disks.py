@@ -8,9 +8,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
+from benchmarks.faults.same_results import difference, leftovers
 from benchmarks.faults.steps import step
-from benchmarks.faults.stock import SCENARIOS, difference, leftovers
+from benchmarks.faults.stock import SCENARIOS
 
 NAMES = ("alloy", "muka", "alloy from generated texts", "distill", "generate", "teach", "muka")
 ERRORS = ("ENOSPC", "ENOSPC", "ENOSPC", "EDQUOT", "EIO", "EROFS", "EACCES", "EMFILE")

@@ -11,7 +11,8 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.later import LATER, keep_result, later_steps, prepare
 from benchmarks.faults.mutate import VALUES, spoil_bytes, spoil_file, spoil_json, spoil_place, spoil_value
 from benchmarks.faults.steps import step

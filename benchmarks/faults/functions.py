@@ -6,7 +6,8 @@ is imported. What was refused is run again with a good function, and must then f
 
 from __future__ import annotations
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.steps import step
 from benchmarks.faults.stock import DELIVERY, MELT, write_recipe
 

@@ -16,7 +16,8 @@ import yaml
 from onnx import TensorProto, helper
 
 from benchmarks.faults.answers import no_probabilities
-from benchmarks.faults.cases import CANARY, Case, Kind
+from benchmarks.faults.cases import CANARY, Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.mutate import paths, put, spoil_bytes, spoil_file, spoil_json, spoil_place, spoil_value
 from benchmarks.faults.others import GRAPH, PIPELINE, put_others
 from benchmarks.faults.steps import step

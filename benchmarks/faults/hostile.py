@@ -14,7 +14,8 @@ from typing import Any
 import torch
 import yaml
 
-from benchmarks.faults.cases import CANARY, Case, Kind
+from benchmarks.faults.cases import CANARY, Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.steps import step
 
 CODE = f"""

@@ -9,9 +9,11 @@ from __future__ import annotations
 import signal
 from typing import Any
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
+from benchmarks.faults.same_results import difference, leftovers, units
 from benchmarks.faults.steps import step
-from benchmarks.faults.stock import SCENARIOS, difference, leftovers, units
+from benchmarks.faults.stock import SCENARIOS
 
 WEIGHTS = {
     "alloy": 8, "muka": 8, "alloy from generated texts": 4, "muka from generated texts": 4, "distill": 4, "generate": 2, "teach": 2, "teach --together": 1,

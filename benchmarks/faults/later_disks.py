@@ -6,11 +6,12 @@ import os
 import subprocess
 from typing import Any
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
 from benchmarks.faults.disks import ERRORS, LEAST_BYTES
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.later import LATER, prepare, running
+from benchmarks.faults.same_results import difference, leftovers
 from benchmarks.faults.steps import step
-from benchmarks.faults.stock import difference, leftovers
 
 NAMES = [name for name in LATER if name != "exported"]
 

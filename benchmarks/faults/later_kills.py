@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.run_folder.output_folder import LOCK_FILES
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
 from benchmarks.faults.kills import fault_of, in_words
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.later import LATER, prepare, running
+from benchmarks.faults.same_results import difference, leftovers, units
 from benchmarks.faults.steps import step
-from benchmarks.faults.stock import difference, leftovers, units
 
 NAMES = [name for name in LATER if name != "exported"]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.later import LATER, prepare, running
+from benchmarks.faults.same_results import difference, leftovers
 from benchmarks.faults.steps import step
-from benchmarks.faults.stock import difference, leftovers
 
 TWICE = (
     "update with labels",

@@ -12,7 +12,8 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.mutate import VALUES, is_plain, spoil_file, spoil_json
 from benchmarks.faults.steps import step
 

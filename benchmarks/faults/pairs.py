@@ -8,9 +8,11 @@ from typing import Any
 
 import yaml
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
+from benchmarks.faults.same_results import difference, leftovers
 from benchmarks.faults.steps import Step, step
-from benchmarks.faults.stock import MELT, difference, leftovers, write_recipe
+from benchmarks.faults.stock import MELT, write_recipe
 
 KINDS = (
     "two sweeps of the same texts", "two sweeps of overlapping texts", "two amalgamations into one folder", "a sweep and an amalgamation",

@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.json_files import write_json
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.mutate import spoil_bytes, spoil_value
 from benchmarks.faults.recipes import as_yaml, odd_values
+from benchmarks.faults.same_results import difference, leftovers, units
 from benchmarks.faults.steps import Outcome, Step, step
-from benchmarks.faults.stock import MELT, TRAINING, Stock, difference, leftovers, units, write_recipe
+from benchmarks.faults.stock import MELT, TRAINING, Stock, write_recipe
 
 RECIPES: dict[str, dict[str, Any]] = {
     name: MELT | {"method": method, "training": TRAINING | {"batch_size": 6, "epochs": 2}}

@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from benchmarks.faults.cases import CANARY, Case, Kind
+from benchmarks.faults.cases import CANARY, Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.mutate import VALUES, paths, spoil_bytes, spoil_place, spoil_value
 from benchmarks.faults.steps import step
 from benchmarks.faults.stock import SCENARIOS

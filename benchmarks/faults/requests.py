@@ -23,7 +23,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case, judge
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.later import prepare
 from benchmarks.faults.mutate import BYTES, VALUES, deep, spoil_value
 from benchmarks.faults.steps import Outcome, step
@@ -302,8 +303,6 @@ class _Client(threading.Thread):
 
 
 def make(case: Case) -> None:
-    from benchmarks.faults.cases import judge
-
     prepare(case, "update with labels")
     holding = case.seed >= HOLDING
     argv = ["serve", "run", "--port", "0", "--timeout", "1" if holding else "5"]

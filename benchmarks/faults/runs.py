@@ -6,10 +6,11 @@ import os
 import shutil
 from pathlib import Path
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.mutate import spoil_bytes, spoil_file, spoil_json, spoil_place
+from benchmarks.faults.same_results import difference
 from benchmarks.faults.steps import step
-from benchmarks.faults.stock import difference
 
 COMMANDS = (
     (["report", "run"], 26),

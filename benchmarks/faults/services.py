@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 from benchmarks.faults.answers import NUMBERS, no_probabilities
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.local_server import Reply, local_server
 from benchmarks.faults.mutate import BYTES, VALUES, deep, spoil_value
 from benchmarks.faults.others import SERVICE

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case, judge
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.steps import Outcome, step
 from benchmarks.faults.worker import SETTINGS
 
@@ -108,8 +109,6 @@ def _real(case: Case) -> None:
     )
     outcome = Outcome(done.returncode, done.stdout.decode(), done.stderr.decode(), 0.0, 0.0)
     case.outcomes.append(outcome)
-    from benchmarks.faults.cases import judge
-
     case.faults += judge(outcome, told="2>" not in line)
     if "/dev/full" in line and ">" in line:
         case.demand(outcome.code == 2, "lost", f"nothing could be written, and the code was {outcome.code}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.faults.cases import Case, Kind
+from benchmarks.faults.cases import Case
+from benchmarks.faults.kinds import Kind
 from benchmarks.faults.mutate import spoil_bytes, spoil_value
 from benchmarks.faults.others import RECIPES, put_others, recipe
 from benchmarks.faults.recipes import as_yaml, odd_values, takes_long, with_key, with_piece

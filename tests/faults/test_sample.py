@@ -11,8 +11,10 @@ import pytest
 import yaml
 
 from benchmarks.faults.cases import judge
+from benchmarks.faults.later import make_later
+from benchmarks.faults.same_results import difference
 from benchmarks.faults.steps import Outcome, step
-from benchmarks.faults.stock import SCENARIOS, Stock, difference
+from benchmarks.faults.stock import SCENARIOS, Stock
 from benchmarks.faults.worker import Worker
 
 pytestmark = pytest.mark.slow
@@ -38,7 +40,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stock]:
     number, base = os.environ.get("PYTEST_XDIST_WORKER"), tmp_path_factory.getbasetemp()
     work = (base.parent if number else base) / "faults"
     with Worker(work / f"worker-{number}") as worker:
-        made = Stock(work, worker)
+        made = Stock(work, worker, make_later)
         made.reference("teach")  # the first run is made twice, and this is the quickest
         yield made
 

@@ -16,7 +16,7 @@ from torch.nn import functional
 from alloykit.models import fast_dropout
 from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
-from alloykit.teachers.mc_dropout import ByteDropout, StockDropout, choose_sampler
+from alloykit.teachers.mc_dropout import ByteDropout, StockDropout
 from alloykit.teachers.protocol import Reading
 
 PASSES = 128
@@ -148,7 +148,7 @@ def test_gradients_are_those_of_the_masked_computation() -> None:
 def test_every_architecture_listed_is_caught(architecture: str, tmp_path: Path) -> None:
     teacher, batch = loaded(tmp_path, architecture)
     assert covers_all_dropout(teacher.model, batch)
-    assert choose_sampler(teacher).name == "bytes"
+    assert teacher.sampler == "bytes"
 
 
 def test_another_kind_of_dropout_falls_back_to_stock_and_says_so(
@@ -161,7 +161,7 @@ def test_another_kind_of_dropout_falls_back_to_stock_and_says_so(
     teacher, batch = loaded(tmp_path, "bert")
     teacher.model.bert.encoder.layer[1].output.dropout = OwnDropout()
     assert not covers_all_dropout(teacher.model, batch)
-    assert choose_sampler(teacher).name == "stock"
+    assert teacher.sampler == "stock"
     assert "speed of stock dropout" in capsys.readouterr().err
     # Where nothing is dropped at all the masks do not act either, and the check of the variance says what is wrong.
     still = teacher.info.load(Reading(dropout=0.0))

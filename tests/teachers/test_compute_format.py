@@ -20,7 +20,6 @@ from alloykit.models.compute_format import ComputeFormat
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.prepare import prepare
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec, read_teacher_info
-from alloykit.teachers.mc_dropout import choose_sampler
 from alloykit.teachers.protocol import Reading
 from alloykit.training.steps import StepProbe
 from alloykit.training.training_options import TrainingOptions
@@ -88,8 +87,8 @@ def test_compile_goes_through_torch_compile(info: HuggingFaceInfo, monkeypatch: 
     monkeypatch.setattr(numbers.torch, "compile", compiled)
     assert torch.equal(logits(info, ComputeFormat(compile=True)), logits(info, ComputeFormat()))
     assert asked == [{"dynamic": True}]
-    assert choose_sampler(info.load(Reading(dropout=0.1, compute_format=ComputeFormat(compile=True)))).name == "stock"
-    assert choose_sampler(info.load(Reading(dropout=0.1))).name == "bytes"
+    assert info.load(Reading(dropout=0.1, compute_format=ComputeFormat(compile=True))).sampler == "stock"
+    assert info.load(Reading(dropout=0.1)).sampler == "bytes"
 
 
 def recipe(info: HuggingFaceInfo, tmp_path: Path, **inference: Any) -> Recipe:

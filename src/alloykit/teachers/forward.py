@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -15,18 +15,31 @@ from alloykit.models.long_texts import Chunks
 from alloykit.models.token_states import layers_of
 from alloykit.precision import stored_states
 from alloykit.teachers.mc_dropout import Sampler
-
-if TYPE_CHECKING:
-    from alloykit.teachers.hugging_face import HuggingFaceTeacher
+from alloykit.teachers.protocol import TeacherInfo
 
 
-def plain_pass(teacher: HuggingFaceTeacher, encodings: Sequence[Any], budget: Budget, advance: Advance) -> Tensor:
+class Passing(Protocol):
+    """What a pass needs of a teacher."""
+
+    model: Any
+    tokenizer: Any
+    device: torch.device
+    lean: AbstractContextManager[Any]
+    """Inside it, the last layer computes only what the logits need."""
+    one_length: bool
+    """Whether it reads texts of the same length together."""
+
+    @property
+    def info(self) -> TeacherInfo: ...
+
+
+def plain_pass(teacher: Passing, encodings: Sequence[Any], budget: Budget, advance: Advance) -> Tensor:
     """Logits of the deterministic pass, [n, C_i] float32."""
     return plain_and_pooled(teacher, encodings, (), budget, advance)[0]
 
 
 def plain_and_pooled(
-    teacher: HuggingFaceTeacher, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
+    teacher: Passing, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
 ) -> tuple[Tensor, Tensor]:
     """The logits, and from the same pass the mean of each text's token states per layer (1 is the first above the embeddings):
     [n, C_i] float32 and [layers, n, d_i] float16."""
@@ -51,7 +64,7 @@ def plain_and_pooled(
 
 
 def sampled_passes(
-    teacher: HuggingFaceTeacher,
+    teacher: Passing,
     encodings: Sequence[Any],
     budget: Budget,
     sampler: Sampler,
@@ -67,7 +80,7 @@ def sampled_passes(
 
 
 def _all(
-    teacher: HuggingFaceTeacher,
+    teacher: Passing,
     encodings: Sequence[Any],
     budget: Budget,
     run: RunBatch,

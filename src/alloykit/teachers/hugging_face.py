@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from alloykit.models.padding import padding_changes_answers
 from alloykit.models.problem_type import is_multi_label
 from alloykit.models.token_states import ONE_PASS_ONLY, states_shape
 from alloykit.models.tokens import most_tokens, pad, usable_length
+from alloykit.models.trial import TRIAL_TEXTS
 from alloykit.progress import log_line
 from alloykit.teachers.config_labels import labels_of_config
 from alloykit.teachers.forward import plain_and_pooled, sampled_passes
@@ -132,7 +133,9 @@ class HuggingFaceTeacher(Answerer):
         if self.one_length:
             log_line(f"teacher {info.name}: padding changes its answers, so it reads texts of the same length together")
         self.model = in_compute_format(model, self.compute_format)
-        self.lean = nullcontext() if self.compute_format.compile else LeanLastLayer(self.model)
+        self.lean: AbstractContextManager[Any] = (
+            nullcontext() if self.compute_format.compile else LeanLastLayer(self.model)
+        )
         self.budget, self._sampler = Budget(reading.tokens_per_batch), reading.sampler
 
     @property
@@ -148,7 +151,10 @@ class HuggingFaceTeacher(Answerer):
     @cached_property
     def pass_sampler(self) -> Sampler:
         """How Monte-Carlo passes are sampled: the fast way where it covers all dropout."""
-        return self._sampler or choose_sampler(self)
+        if self._sampler is not None:
+            return self._sampler
+        trial = self.batch(self.encode(TRIAL_TEXTS))
+        return choose_sampler(self.model, trial, self.info.name, compiled=self.compute_format.compile)
 
     @property
     def sampler(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -12,11 +12,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import dropout_active
 from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
-from alloykit.models.trial import TRIAL_TEXTS
 from alloykit.progress import log_line
-
-if TYPE_CHECKING:
-    from alloykit.teachers.hugging_face import HuggingFaceTeacher
 
 
 class Sampler(Protocol):
@@ -54,15 +50,13 @@ class ByteDropout:
         return torch.stack(sampled)
 
 
-def choose_sampler(teacher: HuggingFaceTeacher) -> Sampler:
-    """The fast sampler if it covers all dropout of the teacher's architecture; else stock dropout, with a message."""
-    if teacher.device.type != "cpu" or teacher.compute_format.compile:  # compiled masks are faster still
+def choose_sampler(model: Any, batch: Mapping[str, Tensor], teacher: str, *, compiled: bool) -> Sampler:
+    """The fast sampler if it covers all dropout of a teacher's model, which is tried with a batch; else stock dropout, with a message."""
+    if model.device.type != "cpu" or compiled:  # compiled masks are faster still
         return StockDropout()
-    if covers_all_dropout(teacher.model, teacher.batch(teacher.encode(TRIAL_TEXTS))):
+    if covers_all_dropout(model, batch):
         return ByteDropout()
-    log_line(
-        f"teacher {teacher.info.name}: its dropout is not torch's own, so its passes run at the speed of stock dropout"
-    )
+    log_line(f"teacher {teacher}: its dropout is not torch's own, so its passes run at the speed of stock dropout")
     return StockDropout()
 
 

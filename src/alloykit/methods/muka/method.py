@@ -108,7 +108,7 @@ class Muka(Method):
         state = fit_confidences(pool, context, self.options)
         if self.options.normalise == "group":
             plain = Muka(self.options.model_copy(update={"normalise": "none"}))
-            state |= fit_normalisation(pool, plain, replace(context, state=state))
+            state |= fit_normalisation(pool, plain.supervise, replace(context, state=state))
         return state
 
     def warnings(self, context: Context) -> list[str]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import Literal
 
 import torch
 from torch import Tensor
 
-from alloykit.methods.protocol import Context
-from alloykit.outputs import Source, chunks
-
-if TYPE_CHECKING:
-    from alloykit.methods.muka.method import Muka
+from alloykit.methods.protocol import Context, Supervision
+from alloykit.outputs import Rows, Source, chunks
 
 
 def normalised(v: Tensor, targets: Tensor, context: Context, kind: Literal["none", "batch", "group"]) -> Tensor:
@@ -23,12 +21,14 @@ def normalised(v: Tensor, targets: Tensor, context: Context, kind: Literal["none
     return v
 
 
-def fit_normalisation(pool: Source, plain: Muka, context: Context) -> dict[str, Tensor]:
-    """The mean of v in each group. plain: the same method without normalisation."""
+def fit_normalisation(
+    pool: Source, supervise: Callable[[Rows, Context], Supervision], context: Context
+) -> dict[str, Tensor]:
+    """The mean of v in each group. supervise: gives targets, and v without normalisation."""
     n = int(context.space.components().max()) + 1
     total, count = torch.zeros(n, dtype=torch.float64), torch.zeros(n, dtype=torch.float64)
     for rows in chunks(pool):
-        found = plain.supervise(rows, context)
+        found = supervise(rows, context)
         group = _group(found.targets, context)
         total.index_add_(0, group, found.weights.double())
         count.index_add_(0, group, torch.ones_like(found.weights, dtype=torch.float64))
