@@ -132,7 +132,7 @@ def test_a_folder_that_changes_meanwhile_is_read_as_it_was_checked(
 
 @pytest.mark.parametrize("sub", ["text_config", "vision_config"])
 def test_parts_of_a_configuration_are_cleaned_too(sub: str, folder: Path) -> None:
-    from alloykit.models.folder import checked_config
+    from alloykit.models.checked_config import checked_config
 
     edit(folder, **{sub: {"auto_map": {"AutoModel": "own.Own"}, "_attn_implementation": "a/b", "width": 3}})
     assert checked_config(folder, "x")[sub] == {"width": 3}

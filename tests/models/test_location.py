@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from alloykit import AlloyError
 from alloykit.blocks import ModelSpec
 from alloykit.models import location
-from alloykit.models.folder import staged
 from alloykit.models.location import is_hub_id, locate, model_identity
+from alloykit.models.staged_folder import staged
 from alloykit.run_folder.lock import locked
 
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.inputs import Context, EstimatedAccuracy, LoadedTeacher, Phase, PhaseData, State, Step
+from alloykit.methods.inputs import (
+    Context,
+    EstimatedAccuracy,
+    LoadedTeacher,
+    MethodOptions,
+    Needs,
+    Phase,
+    PhaseData,
+    State,
+    Step,
+)
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Source
-
-if TYPE_CHECKING:
-    from alloykit.methods.protocol import Method, MethodOptions
 
 
 class Hooks:
@@ -26,11 +33,16 @@ class Hooks:
     loss_reads_states: ClassVar[bool] = True  # False: only fit() and supervise() read states of texts
     softened_by: ClassVar[str | None] = None  # the option with the temperature of the teachers' outputs in the target
 
-    def __init__(self, options: MethodOptions, inner: Method | None = None) -> None:
+    def __init__(self, options: MethodOptions, inner: Hooks | None = None) -> None:
         self.options = options
         self.inner = inner
 
     # What the method declares
+
+    @property
+    def needs(self) -> Needs:
+        """As in `Method`."""
+        raise NotImplementedError
 
     @property
     def batch_coupled(self) -> bool:
@@ -42,7 +54,7 @@ class Hooks:
         """Whether several processes may train the student together, each on a share of every step's texts. The default: yes, unless the
         loss depends on the whole batch, or the method learns after each step or makes its own examples."""
         learns = type(self).after_step is not Hooks.after_step
-        return not (self.batch_coupled or learns or cast("Method", self).needs.phase_data)
+        return not (self.batch_coupled or learns or self.needs.phase_data)
 
     def phases(self) -> Sequence[Phase]:
         """The phases of training, in order. Empty: the method has no student."""
@@ -55,17 +67,6 @@ class Hooks:
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         """Per teacher the layers whose states or scores the method needs. 0 is the embeddings, 1 the first layer above them."""
         return tuple(() for _ in context.teachers)
-
-    def as_classifier(self) -> Method | None:
-        """The method whose target is the teachers' answer to a new text; None if the target needs a true label.
-
-        It does not soften the teachers' outputs: a student that learned from softened ones answers without a temperature too."""
-        method = cast("Method", self)
-        if not method.single_target or not method.needs.teachers or method.target_reads_labels:
-            return None
-        if self.softened_by is None:
-            return method
-        return type(method)(self.options.model_copy(update={self.softened_by: 1.0}), self.inner)
 
     # Before training
 

@@ -9,11 +9,16 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor, nn
 
+from alloykit.blocks import Block
 from alloykit.labels import LabelSpace
 from alloykit.outputs import Rows, Source
 
 State = Mapping[str, Tensor]
 """The tensors that `fit` returned, by name. They are stored in the run folder and are part of every later `Context`."""
+
+
+class MethodOptions(Block):
+    """The recipe's `method:` block without `name` and `of`. Unknown keys are errors; the text below a field is its documentation."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from alloykit.blocks import Block
 from alloykit.losses.kl import kl
 from alloykit.methods.hooks import Hooks
 from alloykit.methods.inputs import (
@@ -15,6 +14,7 @@ from alloykit.methods.inputs import (
     Gives,
     LoadedTeacher,
     LossInputs,
+    MethodOptions,
     ModelShape,
     Needs,
     Phase,
@@ -51,10 +51,6 @@ __all__ = [
 ]
 
 
-class MethodOptions(Block):
-    """The recipe's `method:` block without `name` and `of`. Unknown keys are errors; the text below a field is its documentation."""
-
-
 class Method(Hooks):
     """Turns the teachers' outputs into what the student learns. A subclass sets the names below and defines `supervise`."""
 
@@ -64,6 +60,7 @@ class Method(Hooks):
     citation: ClassVar[str] = ""  # the whole reference, for model cards
     Options: ClassVar[type[MethodOptions]] = MethodOptions
     options: MethodOptions  # an instance of Options
+    inner: Method | None  # the method named in `of`, for a method that wraps one
 
     @property
     def needs(self) -> Needs:
@@ -80,3 +77,13 @@ class Method(Hooks):
         A `SkippedStep` holds terms that are logged only: the student does not learn from this step.
         """
         return {"kl": inputs.target.weights * kl(inputs.target.targets, inputs.student.logits)}
+
+    def as_classifier(self) -> Method | None:
+        """The method whose target is the teachers' answer to a new text; None if the target needs a true label.
+
+        It does not soften the teachers' outputs: a student that learned from softened ones answers without a temperature too."""
+        if not self.single_target or not self.needs.teachers or self.target_reads_labels:
+            return None
+        if self.softened_by is None:
+            return self
+        return type(self)(self.options.model_copy(update={self.softened_by: 1.0}), self.inner)

@@ -20,13 +20,15 @@ import torch
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
+from alloykit.models.checked_config import MAX_LAYERS
 from alloykit.models.dropout import set_dropout_rate
-from alloykit.models.folder import GGUF, MAX_LAYERS, check_weights, is_gguf, staged, staged_gguf
+from alloykit.models.folder import GGUF, check_weights, is_gguf
 from alloykit.models.heads import is_pooled, load_pooled_head
 from alloykit.models.loading_errors import loading_errors
 from alloykit.models.location import ModelLocation, locate
 from alloykit.models.quiet_loading import no_gguf_bar, no_questions, quiet_transformers
 from alloykit.models.required_packages import require_gguf, require_sentencepiece
+from alloykit.models.staged_folder import staged, staged_gguf
 from alloykit.models.tokens import check_tokens, note_fewest_tokens, share_pad_token
 from alloykit.models.trial import TRIAL_TEXTS, checked_pair
 from alloykit.progress import library_bars_off

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from alloykit.errors import AlloyError
-from alloykit.models.folder import needs_code
+from alloykit.models.checked_config import needs_code
 from alloykit.models.location import ModelLocation
 from alloykit.out_of_memory import is_out_of_memory
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
+from alloykit.models.checked_config import checked_config
 from alloykit.models.export import IN_GRAPH, ONE_LENGTH, estimated_accuracy_of, is_temperature
-from alloykit.models.folder import checked_config
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.long_texts import LONG_TEXTS, LongTexts
 from alloykit.models.onnx_file import onnx_files
