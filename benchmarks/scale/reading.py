@@ -51,7 +51,7 @@ def _processes(path: Path) -> dict[str, Any]:
 def _uncopied(path: Path, group: int) -> dict[str, float]:
     """One epoch's texts in the sampler's order, read from the file."""
     from alloykit.data import load_texts, piece_collector, pieces_table, read_in_pieces
-    from alloykit.data.readers import OpenParquet
+    from alloykit.data.parquet_files import OpenParquet
     from alloykit.training.sampler import LengthSampler
 
     _write(path, UNCOPIED, group)

@@ -13,7 +13,8 @@ import pytest
 from sample_texts import LABELS, TEXTS, delimited, json_lines, write
 
 from alloykit.data import load_texts, text_id
-from alloykit.data.readers import csv_rows, parquet_rows
+from alloykit.data.csv_files import csv_rows
+from alloykit.data.parquet_files import parquet_rows
 from alloykit.errors import AlloyError, AlloyWarning
 
 FILES = {

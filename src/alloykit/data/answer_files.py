@@ -7,8 +7,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from alloykit.data.file_formats import format_of
+from alloykit.data.parquet_files import parquet_rows
 from alloykit.data.raw_tables import files_of
-from alloykit.data.readers import format_of, parquet_rows, read_file
+from alloykit.data.readers import read_file
 from alloykit.errors import AlloyError
 from alloykit.names import unknown_name
 

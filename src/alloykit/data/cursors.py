@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from alloykit.data.file_formats import format_of, read_errors
 from alloykit.data.limits import cells_of
+from alloykit.data.parquet_files import OpenParquet
 from alloykit.data.pieces import Piece, read_piece
-from alloykit.data.readers import OpenParquet, format_of, read_errors
 from alloykit.temporary.rows_at import Array
 
 CHUNK = 4096  # rows that are read at once

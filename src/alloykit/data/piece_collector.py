@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from alloykit.data.cursors import CHUNK
+from alloykit.data.file_formats import read_errors
 from alloykit.data.pieces import Piece
 from alloykit.data.pieces_table import PiecesTable, RowsInPieces, StateOfFile, state_of_file
 from alloykit.data.read_piece import PieceRows
-from alloykit.data.readers import read_errors
 from alloykit.data.table import SHOWN, RowCollector
 from alloykit.data.text_table import TextTable
 from alloykit.data.texts_options import ColumnOptions

@@ -8,21 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from alloykit.data.csv_files import csv_cells, csv_rows, header_of
+from alloykit.data.file_formats import format_of, read_errors
+from alloykit.data.json_lines import json_records, select_columns
 from alloykit.data.limits import MAX_LINE
+from alloykit.data.parquet_files import parquet_groups
 from alloykit.data.raw_tables import check_columns
-from alloykit.data.readers import (
-    RawTable,
-    csv_cells,
-    csv_rows,
-    format_of,
-    header_of,
-    json_records,
-    parquet_groups,
-    read_errors,
-    read_file,
-    select_columns,
-    txt_rows,
-)
+from alloykit.data.readers import RawTable, read_file, txt_rows
 
 ROWS = 1 << 17  # of a piece of Parquet, or one row group if that has more
 BYTES = 1 << 23  # of a piece of lines, and what is missing to the end of the row

@@ -14,8 +14,9 @@ import numpy as np
 
 from alloykit.data.cursors import Cursor, cursor_for
 from alloykit.data.disk import DiskTable, DiskWriter
+from alloykit.data.file_formats import read_errors
 from alloykit.data.pieces import Piece
-from alloykit.data.readers import read_errors, read_file
+from alloykit.data.readers import read_file
 from alloykit.data.table import label_of
 from alloykit.data.text_table import BATCH, TextTable
 from alloykit.data.texts_options import ColumnOptions

@@ -10,8 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from alloykit.data.file_formats import FORMATS, format_of
+from alloykit.data.json_lines import all_keys, select_columns
 from alloykit.data.limits import cells_of
-from alloykit.data.readers import FORMATS, RawTable, all_keys, format_of, read_file, select_columns
+from alloykit.data.readers import RawTable, read_file
 from alloykit.data.texts_options import HUB_ID, ColumnOptions, TextsOptions
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.names import nearest_name, quoted, short

@@ -11,10 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from alloykit.data.file_formats import format_of
+from alloykit.data.parquet_files import parquet_groups
 from alloykit.data.piece_collector import PieceCollector
 from alloykit.data.pieces import BYTES, ROWS, Piece, pieces_of
 from alloykit.data.read_piece import PieceRows, rows_of_piece
-from alloykit.data.readers import format_of, parquet_groups
 from alloykit.data.texts_options import ColumnOptions
 from alloykit.errors import AlloyError
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from alloykit.blocks import Block, PathText
-from alloykit.data.readers import FORMATS, format_of
+from alloykit.data.file_formats import FORMATS, format_of
 from alloykit.errors import AlloyError
 from alloykit.names import quoted
 

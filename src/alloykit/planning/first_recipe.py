@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from alloykit.data import Texts, TextsOptions, columns_of, load_texts, texts_options
-from alloykit.data.readers import format_of
+from alloykit.data.file_formats import format_of
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.methods.registry import create
 from alloykit.models.loading import load_config
