@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from alloykit.commands.predict import predict
-from alloykit.data import disk, limits, load_texts, readers, table
+from alloykit.data import csv_files, disk, limits, load_texts, parquet_files, readers, table
 from alloykit.errors import AlloyError
 
 TEXT, LINE = 1000, 8000
@@ -25,7 +25,7 @@ LONG = "y" * (TEXT + 1)
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Smaller limits, so that the tests are quick."""
-    for module in (limits, readers, table):
+    for module in (limits, readers, csv_files, parquet_files, table):
         monkeypatch.setattr(module, "MAX_TEXT", TEXT, raising=False)
         monkeypatch.setattr(module, "MAX_LINE", LINE, raising=False)
     monkeypatch.setattr(limits.lines_of, "__defaults__", (LINE,))

@@ -1,19 +1,13 @@
 """Answers in a file as a teacher: last month's predictions, or those of a language model.
 
-A row of the file is joined to a text by the text itself, or by its number. It has one of three forms:
-
-    a column for every label                probabilities, or logits
-    a label and its confidence p            p(label) = p, and (1 − p) / (C − 1) for each other label
-    the k best labels with log-probabilities  p = exp(log-probability); what is missing to 1 goes in equal parts to the labels that are not
-                                            named; if nothing is missing, or no label is left, the named ones are divided by their sum
+A row of the file is joined to a text by the text itself, or by its number.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -31,18 +25,16 @@ from alloykit.digests import digest, known_sha256
 from alloykit.errors import AlloyError
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
-from alloykit.names import clean_names, is_anonymous, quoted, shown, unknown_name
+from alloykit.names import clean_names, is_anonymous, quoted, unknown_name
 from alloykit.paths import user_path
 from alloykit.progress import log_line
-from alloykit.teachers.answers import log_probability_of, number_of, probabilities_of_answer, spread_probabilities
+from alloykit.teachers.answer_form import MAX_LABELS, AnswerForm, too_many_labels
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, probabilities_as_logits
 from alloykit.temporary.row_file import RowFile
 
 BLOCK = 10_000  # rows that are read at a time
 NUMBERS = 2_000_000  # that are kept as Python's before they are written
-MAX_LABELS = 10_000
 MAX_COLUMNS = 1_000  # that are taken as labels although the recipe does not name them
-MAX_LOGIT = 1e30
 MAX_OUTSIDE, FEW = 0.1, 10  # share of the answers that may have a label that is not listed; so many always may
 
 
@@ -87,6 +79,11 @@ class AnswersSpec(TeacherSpec):
         return "it knows the texts by their row" if self.by == "row" else None
 
     @property
+    def form(self) -> AnswerForm:
+        """How a row answers."""
+        return AnswerForm(f"'{self.answers}'", self.values, self.label, self.confidence, self.certainty, self.top)
+
+    @property
     def of_text(self) -> list[str]:
         """The columns by which rows are joined."""
         return [] if self.by == "row" else [c for c in (self.text, self.text_pair) if c is not None]
@@ -102,13 +99,13 @@ class AnswersSpec(TeacherSpec):
         if self.labels is not None:
             labels = clean_names(self.labels, f"teacher '{name}'")
         elif self.label or self.top:
-            labels = tuple(sorted(_named_labels(self, files)))
+            labels = tuple(sorted(self.form.named_labels(files)))
         else:
             labels = clean_names([c for c in columns if c not in (self.text, self.text_pair)], f"teacher '{name}'")
             if len(labels) > MAX_COLUMNS:
-                raise _too_many_labels(f"the columns of '{self.answers}'", MAX_COLUMNS)
+                raise too_many_labels(f"the columns of '{self.answers}'", MAX_COLUMNS)
         if len(labels) > MAX_LABELS:
-            raise _too_many_labels(f"'{self.answers}'")
+            raise too_many_labels(f"'{self.answers}'")
         if self.labels is None and is_anonymous(labels):
             raise AlloyError(
                 expected=f"real label names in '{self.answers}' for teacher '{name}', since labels are joined by name",
@@ -174,6 +171,7 @@ class StoredAnswers(Answerer):
         self.info: AnswersInfo = info
         self.values, self.place = RowFile(f"the answers of teacher '{info.name}'"), dict[bytes, int]()
         self.outside: dict[str, int] = {}
+        self._form = info.spec.form
         if info.spec.by == "text":
             self._read_by_text()
         elif info.texts is not None:
@@ -233,7 +231,7 @@ class StoredAnswers(Answerer):
             )
 
     def _blocks(self) -> Iterator[list[Sequence[Any]]]:
-        wanted = [*self.info.spec.of_text, *_value_columns(self.info.spec, self.info.labels)]
+        wanted = [*self.info.spec.of_text, *self._form.columns(self.info.labels)]
         rows = answer_rows(self.info.files, wanted)
         while block := list(islice(rows, BLOCK)):
             yield block
@@ -255,11 +253,11 @@ class StoredAnswers(Answerer):
 
     def _counted(self, cells: Sequence[Any]) -> list[float]:
         """The answer of a row. One with a label that the recipe does not list is no answer, and is counted."""
-        spec, labels = self.info.spec, self.info.labels
-        if (label := _answered(spec, cells[0], labels)) is not None and label not in labels:
+        labels = self.info.labels
+        if (label := self._form.answered(cells[0], labels)) is not None and label not in labels:
             self.outside[label] = self.outside.get(label, 0) + 1
             return [math.nan] * len(labels)
-        return _answer(spec, labels, cells, f"'{spec.answers}'")
+        return self._form.answer(cells, labels)
 
     def _check_outside(self) -> None:
         """Say which labels are not listed. AlloyError if so many answers have them that the list is probably wrong."""
@@ -292,112 +290,3 @@ def _are_texts(cells: Sequence[Any]) -> bool:
 
 def _key(text: str, pair: str | None = None) -> bytes:
     return bytes.fromhex(text_id(text, pair))
-
-
-def _value_columns(spec: AnswersSpec, labels: Sequence[str]) -> list[str]:
-    if spec.top:
-        return [spec.top]
-    if spec.label:
-        return [spec.label, *([spec.confidence] if spec.confidence else [])]
-    return list(labels)
-
-
-def _named_labels(spec: AnswersSpec, files: Sequence[Path]) -> set[str]:
-    """The labels that the rows name."""
-    found = set[str]()
-    for (cell,) in answer_rows(files, [spec.top or spec.label or ""]):
-        if not _empty(cell):
-            found |= set(_best(cell, f"'{spec.answers}'")) if spec.top else {str(cell).strip()}
-            if len(found) > MAX_LABELS:
-                raise _too_many_labels(f"'{spec.answers}'")
-    return found
-
-
-def _too_many_labels(where: str, most: int = MAX_LABELS) -> AlloyError:
-    return AlloyError(
-        expected=f"at most {most:,} labels in {where}",
-        got="more",
-        hint="Name the labels with `labels:`, or the right column as `label` or `top`. Without these, every column but the text is a label.",
-    )
-
-
-def _answered(spec: AnswersSpec, cell: Any, labels: Sequence[str]) -> str | None:
-    """The label that a row answers: of `top` the one with the largest log-probability, and of equal ones a listed one. None without an answer,
-    and where every label has a column."""
-    if not (spec.label or spec.top) or _empty(cell):
-        return None
-    if spec.label:
-        return str(cell).strip()
-    best = _best(cell, f"'{spec.answers}'")
-    return max(best, key=lambda label: (best[label], label in labels), default=None)
-
-
-def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], where: str) -> list[float]:
-    """Probabilities or logits of one row; NaN for no answer."""
-    if all(map(_empty, cells)) or _empty(cells[0]):
-        return [math.nan] * len(labels)
-    if spec.top:
-        best = _best(cells[0], where)
-        if not best:  # it names no label
-            return [math.nan] * len(labels)
-        known = frozenset(labels)
-        named = {label: math.exp(value) for label, value in best.items() if label in known}
-        return spread_probabilities(named, labels)
-    if spec.label:
-        label = str(cells[0]).strip()
-        confidence = spec.certainty if spec.certainty is not None else _number(cells[1], where)
-        if not 0 <= confidence <= 1:
-            raise AlloyError(expected=f"confidences from 0 to 1 in {where}", got=shown(cells[1]))
-        return spread_probabilities({label: confidence}, labels)
-    values = [_number(cell, where) for cell in cells]
-    if spec.values == "logits":
-        if wrong := [value for value in values if abs(value) > MAX_LOGIT]:
-            raise AlloyError(expected=f"logits of at most {MAX_LOGIT:g} in {where}", got=f"{wrong[0]:g}")
-        return values
-    return probabilities_of_answer(values, labels, where)
-
-
-def _best(cell: Any, where: str) -> dict[str, float]:
-    """{label: log-probability} of a cell of `top`."""
-    try:
-        found = json.loads(cell) if isinstance(cell, str) else cell
-        if isinstance(found, Mapping):
-            pairs = [(k, v) for k, v in found.items() if v is not None]
-        else:
-            pairs = [(e["label"], e["logprob"]) if isinstance(e, Mapping) else tuple(e) for e in found]
-        numbers = {str(label).strip(): number_of(value) for label, value in pairs}
-        if any(map(math.isnan, numbers.values())):
-            raise ValueError("not a number")
-    except (TypeError, ValueError, KeyError, RecursionError) as error:
-        raise AlloyError(
-            expected=f"the best labels as {{label: log-probability}} or a list of {{label, logprob}} in {where}",
-            got=shown(cell),
-        ) from error
-    try:
-        return {label: log_probability_of(value) for label, value in numbers.items()}
-    except ValueError as error:
-        raise AlloyError(
-            expected=f"log-probabilities, none above 0, in the column of `top` in {where}",
-            got=shown(cell),
-            hint="Take the logarithm of probabilities. Or give every label a column of its own with its probability, or logit (`values: logits`), or "
-            "name the columns of the best label and of its probability with `label` and `confidence`.",
-        ) from error
-
-
-def _number(cell: Any, where: str) -> float:
-    try:
-        value = number_of(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise AlloyError(
-            expected=f"numbers in the columns of the answers in {where}",
-            got=shown(cell),
-            hint="Leave all of a row's answers empty where there is none. If a column has labels in place of numbers, name it: `label: COLUMN, "
-            "certainty: 0.9`. If only some columns are labels, list them: `labels: [bug, login]`.",
-        )
-    return value
-
-
-def _empty(cell: Any) -> bool:
-    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
