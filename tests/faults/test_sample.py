@@ -111,7 +111,7 @@ def test_what_does_not() -> None:
     for outcome in (
         Outcome(0, "fine\n", "sweep: 3 of 4\n", 1, 50),
         Outcome(2, "", "error: expected a; got b. c", 1, 0),
-        Outcome(130, "", "stopped. Run the same command again to go on.", 1, 0),
+        Outcome(130, "", "stopped. Run the same command again; what is finished is not computed again.", 1, 0),
         Outcome(141, "x", "", 1, 0),
     ):
         assert judge(outcome) == []
