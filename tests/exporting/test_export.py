@@ -21,8 +21,9 @@ from alloykit.exporting.calibration import choose_form
 from alloykit.exporting.compared_answers import compared_answers
 from alloykit.finished_runs import export_student
 from alloykit.models.export import TEMPERATURE, save_in_config
+from alloykit.models.folder import NONE_OF_THESE
 from alloykit.models.long_texts import LONG_TEXTS
-from alloykit.serving.none_of_these_file import FILE, save_none_of_these
+from alloykit.serving.none_of_these_file import save_none_of_these
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxPredictor
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.unusual_texts import fit_none_of_these
@@ -62,8 +63,10 @@ def test_every_graph_answers_as_the_student(model: Path, texts: Path) -> None:
     place = alloykit.export(model, texts=texts, int8=True, fp16=True)
     assert place == model / "export" / "onnx"
     names = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
-    assert names == {"README.md", "config.json", "export.json", "onnx/model.onnx", "onnx/model_fp16.onnx",
+    assert names == {"README.md", "SHA256SUMS", "config.json", "export.json", "onnx/model.onnx", "onnx/model_fp16.onnx",
                      "onnx/model_quantized.onnx", "tokenizer.json", "tokenizer_config.json"}  # fmt: skip
+    graphs = [line.split()[1] for line in (place / "SHA256SUMS").read_text().splitlines()]
+    assert sorted(graphs) == ["onnx/model.onnx", "onnx/model_fp16.onnx", "onnx/model_quantized.onnx"]
     student = Predictor.load(model, device="cpu")
     expected = student.probabilities(TEXTS)
     for number_format, tolerance in (("float32", 1e-5), ("float16", 1e-2), ("int8", 0.1)):
@@ -243,8 +246,8 @@ def test_the_export_says_how_unusual_a_text_is(architecture: str, model: Path, t
     assert json.loads((output / "export.json").read_text())["graphs"]["float32"]["none_of_these"]["same_side"] == 1
     answer = run_here("predict", output, texts, "--onnx", "--none-of-these").lines[0]
     assert 0 <= answer["none_of_these"] <= 1
-    (output / FILE).unlink()
-    run_here("predict", output, texts, "--onnx", "--none-of-these").refused(FILE, "export the run again")
+    (output / NONE_OF_THESE).unlink()
+    run_here("predict", output, texts, "--onnx", "--none-of-these").refused(NONE_OF_THESE, "export the run again")
 
 
 @pytest.mark.parametrize("long_texts", ["tail", "mean"])

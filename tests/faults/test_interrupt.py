@@ -60,7 +60,10 @@ def test_afterwards_all_is_as_before() -> None:
 def test_other_signals_end_a_command_as_ctrl_c_does(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "app", lambda **_: os.kill(os.getpid(), number))
     found = run_here("methods")
-    assert (found.code, found.err) == (128 + number, "stopped. Run the same command again; what is finished is not computed again.\n")
+    assert (found.code, found.err) == (
+        128 + number,
+        "stopped. Run the same command again; what is finished is not computed again.\n",
+    )
 
 
 def test_an_error_that_an_interrupt_caused_is_an_interrupt() -> None:

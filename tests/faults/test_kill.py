@@ -70,7 +70,9 @@ def test_ctrl_c_during_training(recipe_file: Path, reference: Reference) -> None
     folder = with_knowledge(recipe_file, reference)
     stopped = stop(recipe_file, signal.SIGINT, lambda: bool(complete(folder)))
     assert stopped.code == 130
-    assert stopped.err.splitlines()[-1] == "stopped. Run the same command again; what is finished is not computed again."
+    assert (
+        stopped.err.splitlines()[-1] == "stopped. Run the same command again; what is finished is not computed again."
+    )
     assert "Traceback" not in stopped.err
     assert stopped.out == ""
     assert not (folder.parents[1] / "student").exists()

@@ -21,7 +21,7 @@ from alloykit.data import TextsOptions, load_texts
 
 NAME = "my-team/tickets"
 STUDENT = {
-    "README.md", "config.json", "model.safetensors", "none_of_these.safetensors", "tokenizer.json", "tokenizer_config.json",
+    "README.md", "SHA256SUMS", "config.json", "model.safetensors", "none_of_these.safetensors", "tokenizer.json", "tokenizer_config.json",
 }  # fmt: skip
 
 

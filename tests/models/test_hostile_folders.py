@@ -118,14 +118,15 @@ def test_a_folder_that_changes_meanwhile_is_read_as_it_was_checked(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its small files are copied once. The weights are a link, so this says nothing of them."""
-    checked = loading.check_weights
+    checked = loading.checked_weights
 
-    def change(place: Path, model: str) -> None:
-        checked(place, model)
+    def change(place: Path, model: str) -> list[Path]:
+        files = checked(place, model)
         edit(folder, "tokenizer_config.json", model_max_length=7)
+        return files
 
     before = load_classifier(ModelSpec(model=str(folder)))[1].model_max_length
-    monkeypatch.setattr(loading, "check_weights", change)
+    monkeypatch.setattr(loading, "checked_weights", change)
     assert load_classifier(ModelSpec(model=str(folder)))[1].model_max_length == before != 7
     assert load_classifier(ModelSpec(model=str(folder)))[1].model_max_length == 7
 

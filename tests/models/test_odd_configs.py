@@ -49,12 +49,12 @@ def test_transformers_reads_long_texts_as_alloykit_does_with_a_saved_bigbird(tmp
     student, text = Predictor.load(tmp_path / "model", device="cpu"), " ".join(tiny.texts(8))
     wanted = student.logits([text])
     student.logits(["card"])
-    torch.testing.assert_close(student.logits([text]), wanted)
+    torch.testing.assert_close(student.logits([text]), wanted, rtol=1e-4, atol=1e-3)
     student.model.save_pretrained(tmp_path / "again")
     again = transformers.BigBirdForSequenceClassification.from_pretrained(tmp_path / "again").eval()
     with torch.no_grad():
         found = again(**pad(student.tokenizer, encode(student.tokenizer, [text], None, 64))).logits
-    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-3)
 
 
 def test_spaces_around_labels(tmp_path: Path) -> None:

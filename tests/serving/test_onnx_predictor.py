@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import onnx
@@ -11,6 +12,7 @@ import tiny
 from onnx import TensorProto, helper
 
 from alloykit.errors import AlloyError
+from alloykit.models.checksums import write_checksums
 from alloykit.serving.onnx_predictor import OnnxPredictor
 
 
@@ -45,6 +47,19 @@ def test_custom_operators_and_foreign_files_are_refused(tmp_path: Path) -> None:
         OnnxPredictor.load(folder)
     graph(folder, domain="evil")
     with pytest.raises(AlloyError, match="custom operators"):
+        OnnxPredictor.load(folder)
+
+
+def test_a_changed_graph_is_refused(tmp_path: Path) -> None:
+    folder = tiny.classifier(tmp_path / "student", ["a", "b"])
+    graph(folder)
+    path = folder / "onnx" / "model.onnx"
+    write_checksums(folder, [path])
+    OnnxPredictor.load(folder)
+    content = path.read_bytes()
+    assert content.count(struct.pack("<2f", 1, 2)) == 1
+    path.write_bytes(content.replace(struct.pack("<2f", 1, 2), struct.pack("<2f", 1, 3)))
+    with pytest.raises(AlloyError, match="another content than SHA256SUMS says"):
         OnnxPredictor.load(folder)
 
 

@@ -18,8 +18,8 @@ from running import Fake, Running, running
 from alloykit.commands.serve import serve
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.explain_text import TextExplainer
+from alloykit.models.folder import NONE_OF_THESE
 from alloykit.run_folder.run_folder import RunFolder
-from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.predictor import Predictor
 from alloykit.web.guard import Guard
 from alloykit.web.refused import Refused
@@ -264,11 +264,11 @@ def test_what_cannot_be_served_is_refused(
 
 def test_a_damaged_file_for_none_of_these_is_refused_at_the_start(finished: Finished, tmp_path: Path) -> None:
     student = shutil.copytree(finished.folder / "student", tmp_path / "student")
-    file = student / FILE
+    file = student / NONE_OF_THESE
     tensors = safetensors.torch.load_file(file)
     del tensors["weight"]  # earlier versions did not write it
     safetensors.torch.save_file(tensors, file)
-    with pytest.raises(AlloyError, match=rf"{FILE}.*no tensor 'weight'.*Without the file"):
+    with pytest.raises(AlloyError, match=rf"{NONE_OF_THESE}.*no tensor 'weight'.*Without the file"):
         serve(student, port=0, ready=lambda address: pytest.fail(f"it serves at {address}"))
 
 

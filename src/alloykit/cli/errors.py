@@ -87,7 +87,12 @@ def _code_and_message(error: BaseException) -> tuple[int, str]:
     if isinstance(error, AlloyError):
         return INVALID_INPUT, f"error: {error}"
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return exit_code(), "stopped. Run the same command again; what is finished is not computed again." if launched()[0] == 0 else ""
+        return (
+            exit_code(),
+            "stopped. Run the same command again; what is finished is not computed again."
+            if launched()[0] == 0
+            else "",
+        )
     if isinstance(error, ClickException):
         with suppress(OSError):  # a message that cannot be written is lost, as in `echo_error`
             error.show()

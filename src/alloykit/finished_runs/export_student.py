@@ -25,7 +25,9 @@ from alloykit.file_errors import file_errors
 from alloykit.files import move_folder, write_atomic
 from alloykit.finished_runs.export_sample import ExportSample, export_sample
 from alloykit.json_files import write_json
+from alloykit.models.checksums import write_checksums
 from alloykit.models.export import IN_GRAPH, ONE_LENGTH, TEMPERATURE
+from alloykit.models.folder import NONE_OF_THESE
 from alloykit.models.onnx_session import onnx_package
 from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.models.questions import entries_of_export
@@ -37,7 +39,6 @@ from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others
 from alloykit.run_folder.read import any_recipe_of
 from alloykit.run_folder.run_folder import classifier_folder, is_run_folder
-from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat
 from alloykit.serving.predictor import Predictor
 
@@ -190,11 +191,12 @@ class _Export:
             exported[IN_GRAPH] = self.predictor.temperature
         write_json(self.folder / "config.json", exported)
         if self.predictor.knows_unusual:
-            shutil.copyfile(model_folder / FILE, self.folder / FILE)
+            shutil.copyfile(model_folder / NONE_OF_THESE, self.folder / NONE_OF_THESE)
         # A file may be a link to a private one, so nothing is copied for a user who does not trust the folder.
         if with_code and config.get("auto_map"):
             for code in model_folder.glob("*.py"):
                 shutil.copyfile(code, self.folder / code.name)
+        write_checksums(self.folder, [self.folder / GRAPHS[name] for name in self.record["graphs"]])
         write_json(self.folder / RECORD, self.record)
         card = export_card(self.record, self.predictor.parts)
         write_atomic(self.folder / "README.md", card)

@@ -18,6 +18,7 @@ from alloykit.file_errors import file_errors
 from alloykit.files import is_left_over
 from alloykit.knowledge.store.artifacts import recorded
 from alloykit.methods.registry import create
+from alloykit.models.checksums import CHECKSUMS
 from alloykit.paths import user_path
 from alloykit.recipe.models import Recipe
 from alloykit.reporting import page
@@ -75,6 +76,8 @@ def upload_files(
         sources = [("", run.student), ("onnx/", run.folder / EXPORT)]
         for prefix, folder in sources:
             for path in _files(folder, run.folder):
+                if prefix and path.name == CHECKSUMS:
+                    continue  # the names in it are those of the export's own folder, and the hub has checksums
                 name = prefix + path.relative_to(folder).as_posix().removeprefix(prefix or "/")
                 found.setdefault(name, Upload(name, _clean_json(path) if path.suffix == ".json" else path))
         for upload in (*(_outputs(run) if with_cache else ()), *(_texts(run, recipe) if with_texts else ())):

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from alloykit.errors import AlloyError
 from alloykit.file_errors import check_readable
+from alloykit.models.checksums import refuse_changed
 
 SUFFIXES = {".json", ".txt", ".model", ".spm", ".codes", ".jinja", ".tiktoken", ".tokenizer", ".safetensors"}
 GGUF = ".gguf"
 INDEX = ".safetensors.index.json"
+NONE_OF_THESE = "none_of_these.safetensors"  # beside a student's weights (serving/none_of_these_file.py)
 
 
 def loadable_files(folder: Path) -> list[Path]:
@@ -58,11 +60,13 @@ def checked_files(folder: Path, model: str) -> list[Path]:
     return found
 
 
-def check_weights(folder: Path, model: str) -> None:
-    """AlloyError if a model folder holds no complete safetensors file."""
+def checked_weights(folder: Path, model: str) -> list[Path]:
+    """The safetensors files with a model's weights. AlloyError if there is none, or one that is not complete or has another checksum than the
+    folder's SHA256SUMS names."""
     import safetensors
 
-    files = [file for file in checked_files(folder, model) if file.suffix == ".safetensors"]
+    found = checked_files(folder, model)
+    files = [file for file in found if file.suffix == ".safetensors" and file.name != NONE_OF_THESE]
     if not files:
         raise AlloyError(
             expected=f"weights in safetensors in '{model}'",
@@ -82,3 +86,5 @@ def check_weights(folder: Path, model: str) -> None:
                 got=f"'{str(error)[:200]}'",
                 hint="Copy or download it again.",
             ) from error
+        refuse_changed(folder, file, model)
+    return files

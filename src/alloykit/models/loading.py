@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.checked_config import MAX_LAYERS
 from alloykit.models.dropout import set_dropout_rate
-from alloykit.models.folder import GGUF, check_weights, is_gguf
+from alloykit.models.folder import GGUF, checked_weights, is_gguf
 from alloykit.models.heads import is_pooled, load_pooled_head
 from alloykit.models.loading_errors import loading_errors
 from alloykit.models.location import ModelLocation, locate
@@ -44,7 +44,7 @@ def load_config(spec: ModelSpec, *, weights: bool = True) -> tuple[Any, str | No
     with _opened(location) as opened:
         config = _config(opened)
     if weights and location.revision is None:
-        check_weights(location.folder, location.model)
+        checked_weights(location.folder, location.model)
     return config, location.revision or spec.revision
 
 
@@ -121,7 +121,7 @@ class _Opened:
 
 @contextmanager
 def _opened(location: ModelLocation) -> Iterator[_Opened]:
-    """All parts of a model are read from one copy of its folder (folder.py), which is checked once and is removed afterwards. AlloyError.
+    """All parts of a model are read from one copy of its folder (staged_folder.py), which is checked once and is removed afterwards. AlloyError.
 
     Code that comes with a GGUF file is never run, trusted or not."""
     gguf = is_gguf(location.folder)
@@ -178,9 +178,9 @@ def _tokenizer(opened: _Opened) -> Any:
 def _model(opened: _Opened, config: Any, head: str, *, whole: str) -> Any:
     """A model in float32. `head`: "SequenceClassification", "CausalLM" or none. `whole`: the part of which no weight may be missing."""
     kind, location = _auto_class(head), opened.location
-    check_weights(location.folder, location.model)
+    files = checked_weights(location.folder, location.model)
     if not location.trusted:
-        _check_size(head, config, location)
+        _check_size(head, config, location, files)
     model, report = _from_pretrained(
         kind, opened, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
         ignore_mismatched_sizes=True,
@@ -278,12 +278,12 @@ def _restore_names(loaded: Any, copied: str, location: ModelLocation) -> None:
                     values[key] = value.replace(copied, str(location.folder), 1)
 
 
-def _check_size(head: str, config: Any, location: ModelLocation) -> None:
+def _check_size(head: str, config: Any, location: ModelLocation, files: Sequence[Path]) -> None:
     """AlloyError for a configuration of a much larger model than its weights: it would fill the memory."""
     import safetensors
 
     stored = 0
-    for file in location.folder.glob("*.safetensors"):
+    for file in files:
         with safetensors.safe_open(file, framework="pt") as tensors:
             stored += sum(math.prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
     _compare_sizes(head, config, location, stored)

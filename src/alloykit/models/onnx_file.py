@@ -8,6 +8,7 @@ from typing import Any
 
 from alloykit.digests import while_unchanged
 from alloykit.errors import AlloyError
+from alloykit.models.checksums import refuse_changed
 from alloykit.models.folder import is_inside
 from alloykit.models.onnx_session import onnx_package
 from alloykit.names import quoted, shown
@@ -20,7 +21,8 @@ DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
 def onnx_files(graph: Path, folder: Path) -> tuple[Path, ...]:
     """The files of a graph: itself, then those of its external data, sorted. They are all inside `folder`.
 
-    AlloyError for a damaged graph, for custom operators, and for external data that is missing or outside the folder.
+    AlloyError for a damaged graph, for custom operators, for external data that is missing or outside the folder, and for a file with another
+    checksum than the folder's SHA256SUMS names.
     """
     onnx = onnx_package("onnx")
     try:
@@ -64,6 +66,8 @@ def onnx_files(graph: Path, folder: Path) -> tuple[Path, ...]:
                 got=f"'{location[:200]}'" + ("" if not is_inside(file, folder) else ", which is missing"),
                 hint="Copy the whole folder, or export the model again.",
             )
+    for file in (graph, *files):
+        refuse_changed(folder, file, str(folder))
     return (graph, *files)
 
 

@@ -12,12 +12,13 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from alloykit.models.folder import NONE_OF_THESE
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.long_texts import Chunks, LongTexts, encode_long
 from alloykit.models.questions import QuestionPart, probabilities_by_question
 from alloykit.progress import bar
 from alloykit.serving.check_texts import check_texts_and_pairs
-from alloykit.serving.none_of_these_file import FILE, load_none_of_these
+from alloykit.serving.none_of_these_file import load_none_of_these
 from alloykit.serving.prediction import Prediction
 from alloykit.stats.none_of_these import NoneOfThese
 
@@ -69,7 +70,7 @@ class TextClassifier(ABC):
     @property
     def knows_unusual(self) -> bool:
         """Whether it can say how unusual a text is (`none_of_these`)."""
-        return self.folder is not None and (self.folder / FILE).is_file() and bool(self.states_width)
+        return self.folder is not None and (self.folder / NONE_OF_THESE).is_file() and bool(self.states_width)
 
     def probabilities(
         self,

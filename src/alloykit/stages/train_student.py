@@ -20,6 +20,7 @@ from alloykit.json_files import write_json
 from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.methods.protocol import Context
 from alloykit.models.attention import use_eager_attention
+from alloykit.models.checksums import write_checksums
 from alloykit.models.long_texts import LongTexts, set_long_texts
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
@@ -217,6 +218,7 @@ def save_classifier(model: Any, tokenizer: Any, folder: Path, max_length: int) -
         with file_errors(folder), library_bars_off():
             model.to("cpu").save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
+            write_checksums(temporary, sorted(temporary.glob("*.safetensors")))
             move_folder(temporary, folder)
     except AlloyError:
         shutil.rmtree(temporary, ignore_errors=True)
