@@ -17,7 +17,9 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Source, chunks
 from alloykit.progress import log_line
-from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.teaching.teach_recipes import teach_recipe
 from benchmarks.harness.data import read, write

@@ -11,7 +11,8 @@ import torch
 
 from alloykit.json_files import read_json, write_json
 from alloykit.progress import log_line
-from alloykit.recipe.models import TeachRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.serving.predictor import Predictor
 from alloykit.teaching.teach_recipes import teach_recipe
 from benchmarks.encoders.train import Plan, train

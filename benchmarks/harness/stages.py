@@ -19,7 +19,10 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.outputs import Source
-from alloykit.recipe.models import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.recipe_blocks import LabelOptions
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.prepare import Prepared, prepare, stored

@@ -52,7 +52,8 @@ def one(texts: int, work: Path) -> dict[str, Any]:
     import torch
 
     from alloykit.planning.plan_run import plan_recipe
-    from alloykit.recipe.models import Recipe, parse
+    from alloykit.recipe.read_recipe import parse
+    from alloykit.recipe.recipe import Recipe
     from alloykit.stages.sweeping import sweep_recipe
     from alloykit.testing import tiny
 

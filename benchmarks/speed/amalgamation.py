@@ -14,7 +14,9 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.labels import LabelSpace
 from alloykit.planning.plan_run import plan_recipe
 from alloykit.progress import log_line, set_quiet
-from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.prepare import prepare

@@ -18,7 +18,8 @@ from alloykit.models.location import bundled_minilm
 from alloykit.models.tokens import Encodings, encode, pad
 from alloykit.precision import choose_precision
 from alloykit.progress import log_line, set_quiet
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.training.steps import StepProbe

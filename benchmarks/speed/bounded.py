@@ -15,7 +15,8 @@ from pathlib import Path
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.amalgamation import run_recipe
 from benchmarks.speed.peak import peak
 

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from alloykit.progress import log_line, set_quiet
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.training.student import build_student

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from alloykit.progress import set_quiet
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.teachers.hugging_face import HuggingFaceSpec
 from benchmarks.harness.sets import AG_NEWS

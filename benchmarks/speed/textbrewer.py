@@ -24,7 +24,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_
 from alloykit.json_files import write_json
 from alloykit.labels import LabelSpace
 from alloykit.progress import log_line, set_quiet
-from alloykit.recipe.models import DistillRecipe, TeachRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import DistillRecipe
+from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.distillation import distill_recipe
 from alloykit.teaching.teach_recipes import teach_recipe

@@ -12,7 +12,7 @@ from typing import Any
 from alloykit.files import write_atomic
 from alloykit.json_files import read_json
 from alloykit.progress import log_line
-from alloykit.recipe.models import dump
+from alloykit.recipe.read_recipe import dump
 from alloykit.stages.recipe_texts import TEXTS_FILE
 from benchmarks.harness.data import read
 from benchmarks.harness.settings import split

@@ -12,7 +12,8 @@ import pytest
 from some_quick import some_quick
 
 from alloykit.methods.registry import create
-from alloykit.recipe.models import Recipe, TeachRecipe, TogetherRecipe
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 from alloykit.stages.recipe_texts import TEXTS_FILE
 from benchmarks import models
 from benchmarks.__main__ import TABLES

@@ -21,7 +21,9 @@ from alloykit.engines.jobs import Job, Worker
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.generation.writer import Writer
 from alloykit.planning.plan_run import plan_recipe
-from alloykit.recipe.models import GenerateRecipe, Recipe, parse
+from alloykit.recipe.generate_recipe import GenerateRecipe
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.reporting.figures import percent
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.generated_texts import generate_recipe

@@ -18,8 +18,7 @@ import alloykit
 import alloykit.data
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.generation.generation_options import GenerationOptions, LanguageModel
-from alloykit.recipe import models as models_
-from alloykit.recipe import typed
+from alloykit.recipe import recipe_blocks, typed
 from alloykit.teachers.function import PythonSpec
 from alloykit.teachers.hugging_face import HuggingFaceSpec
 from alloykit.teachers.onnx import OnnxSpec
@@ -191,9 +190,9 @@ def test_typed_dictionaries_have_the_keys_and_types_of_the_recipe() -> None:
     pairs = {
         typed.TeacherDict: HuggingFaceSpec, typed.AnswersDict: AnswersSpec, typed.PythonDict: PythonSpec,
         typed.SklearnDict: SklearnSpec, typed.ServiceDict: ServiceSpec, typed.OnnxDict: OnnxSpec, typed.ZeroShotDict: ZeroShotSpec, typed.StudentDict: StudentSpec, typed.TextsDict: alloykit.data.TextsOptions,
-        typed.LabelsDict: models_.LabelOptions, typed.TrainingDict: TrainingOptions,
-        typed.InferenceDict: models_.InferenceOptions, typed.GenerationDict: GenerationOptions,
-        typed.LanguageModelDict: LanguageModel, typed.ReportDict: models_.ReportOptions,
+        typed.LabelsDict: recipe_blocks.LabelOptions, typed.TrainingDict: TrainingOptions,
+        typed.InferenceDict: recipe_blocks.InferenceOptions, typed.GenerationDict: GenerationOptions,
+        typed.LanguageModelDict: LanguageModel, typed.ReportDict: recipe_blocks.ReportOptions,
         typed.EngineDict: EngineOptions,
     }  # fmt: skip
     for typed_dict, model in pairs.items():

@@ -11,7 +11,8 @@ import pytest
 from commandline import Call, Finished, collect
 from toy import examples, labelled
 
-from alloykit.recipe.models import Recipe, read_recipe
+from alloykit.recipe.read_recipe import read_recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.amalgamation import run_recipe
 
 STUDENT = "student/README.md"

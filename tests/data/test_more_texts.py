@@ -8,7 +8,8 @@ import pytest
 from commandline import write_csv
 
 from alloykit.data import TextsOptions, load_texts
-from alloykit.recipe.models import Recipe, dump, parse
+from alloykit.recipe.read_recipe import dump, parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.yaml_files import parse_yaml
 
 

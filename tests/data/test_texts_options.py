@@ -10,7 +10,9 @@ from sample_texts import write
 
 from alloykit.data import TextsOptions, load_texts
 from alloykit.errors import AlloyError
-from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe
 
 RECIPE = {"teachers": ["a", "b"], "texts": "texts.csv", "output": "run"}
 TEACH = {"model": "encoder", "data": "texts.csv", "output": "teacher"}

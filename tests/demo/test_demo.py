@@ -10,7 +10,8 @@ import pytest
 
 from alloykit.demo.run import TEAMS, demo, explanation, messages, recipe_values, shuffled, write_csv
 from alloykit.errors import AlloyError
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 
 
 def plain(text: str) -> str:

@@ -15,7 +15,8 @@ from pages import ROOT, Snippet, snippets, tokens
 import alloykit
 from alloykit.methods.hooks import Hooks
 from alloykit.methods.registry import create, methods, spec_of
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.testing import check_method
 
 PAGE = ROOT / "docs" / "dev" / "add-a-method.md"

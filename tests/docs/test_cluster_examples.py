@@ -12,8 +12,9 @@ import yaml
 from pages import ROOT, snippets
 
 from alloykit.cli.main import app
-from alloykit.recipe.models import Recipe, parse
 from alloykit.recipe.overrides import override
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 
 PAGE = ROOT / "docs" / "guide" / "scale.md"
 RECIPE = {"teachers": ["a"], "texts": "b.csv", "student": {"model": "bundled:minilm"}, "output": "runs/x"}

@@ -19,7 +19,7 @@ import results
 import alloykit
 from alloykit.cli.main import app
 from alloykit.methods.registry import BUILT_IN
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 
 
 def rows(markdown: str) -> list[list[str]]:

@@ -15,8 +15,11 @@ from pages import ROOT, Snippet, snippets
 
 from alloykit.cli.main import app
 from alloykit.methods.registry import create
-from alloykit.recipe.models import DistillRecipe, GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe, parse
+from alloykit.recipe.generate_recipe import GenerateRecipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import DistillRecipe, Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 
 BASE = {"teachers": ["teachers/billing"], "texts": "tickets.csv", "output": "runs/x"}
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from alloykit.cli import main as cli
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.amalgamation import run_recipe
 
 PATIENCE = 60  # seconds

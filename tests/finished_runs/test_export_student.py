@@ -15,7 +15,8 @@ from alloykit.errors import AlloyError
 from alloykit.finished_runs import export_student as exporting
 from alloykit.finished_runs.export_sample import CALIBRATED, COMPARED, export_sample
 from alloykit.models.questions import QuestionPart
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import RECIPE
 from alloykit.run_folder.lock import locked
 

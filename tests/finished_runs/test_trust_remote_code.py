@@ -14,7 +14,8 @@ from alloykit.finished_runs import update_questions as questions
 from alloykit.finished_runs import update_run as updating
 from alloykit.finished_runs.finished_run import refuse_code
 from alloykit.finished_runs.update_recipe import Changes
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.run_folder import RunFolder
 
 LANGUAGE_MODEL = {"generation": {"language_model": {"model": "strange/writer", "trust_remote_code": True}}}

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from alloykit.finished_runs.update_recipe import Changes, kept_teachers, updated_recipe
-from alloykit.recipe.models import Recipe, parse
 from alloykit.recipe.overrides import override
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 
 
 def test_a_limit_of_the_run_does_not_hold_for_texts_that_are_added() -> None:

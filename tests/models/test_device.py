@@ -12,7 +12,8 @@ import torch
 from alloykit import AlloyError
 from alloykit.models import device
 from alloykit.models.device import pick_device
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.serving.predictor import Predictor
 from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
 from alloykit.teachers.protocol import Reading

@@ -19,8 +19,11 @@ from alloykit.errors import AlloyError
 from alloykit.finished_runs.folder_of_update import folder_of_update
 from alloykit.finished_runs.predict_files import predict_files
 from alloykit.paths import user_path
-from alloykit.recipe.models import DistillRecipe, EvaluateBlock, GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe
+from alloykit.recipe.generate_recipe import GenerateRecipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.recipe import DistillRecipe, Recipe
+from alloykit.recipe.recipe_blocks import EvaluateBlock
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.teachers.stored_answers import AnswersSpec
 

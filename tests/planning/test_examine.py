@@ -19,7 +19,8 @@ from huggingface_hub import constants
 
 import alloykit
 from alloykit.planning import examine_machine, examine_recipe
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 
 Usage = namedtuple("Usage", "total used free")
 TIMED = examine_machine._product_seconds

@@ -11,7 +11,8 @@ import tiny
 import yaml
 from commandline import Call, write_csv
 
-from alloykit.recipe.models import Recipe, read_recipe
+from alloykit.recipe.read_recipe import read_recipe
+from alloykit.recipe.recipe import Recipe
 
 POSITIONS = "max_position_embeddings"
 ODD = ("yes", "a: b #c", "- {x}\n\x1b[31mred", "\u202ebidi\uffff")

@@ -13,7 +13,10 @@ from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import methods
 from alloykit.names import shown
-from alloykit.recipe.models import GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe, parse
+from alloykit.recipe.generate_recipe import GenerateRecipe
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 from alloykit.training.training_options import TrainingOptions
 
 VALID: dict[str, Any] = {"teachers": ["a", "b"], "texts": "texts.csv", "student": "c", "output": "run"}

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from alloykit.blocks import effective
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 
 RECIPE: dict[str, Any] = {
     "teachers": ["a", {"url": "http://localhost/predict", "format": "tei", "labels": ["x", "y"]}],

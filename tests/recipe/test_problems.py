@@ -12,9 +12,10 @@ from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError
 
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import methods
-from alloykit.recipe.models import Recipe, parse
 from alloykit.recipe.problems import QUOTES, explain
 from alloykit.recipe.questions import parse_amalgamation
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.recipe.schema import KINDS
 
 VALID: dict[str, Any] = {"teachers": ["a", "b"], "texts": "texts.csv", "student": "c", "output": "run"}

@@ -13,7 +13,9 @@ import yaml
 from some_quick import some_quick
 
 from alloykit.planning.plan_run import plan_recipe
-from alloykit.recipe.models import DistillRecipe, Recipe, TeachRecipe, TogetherRecipe, parse, read_recipe
+from alloykit.recipe.read_recipe import parse, read_recipe
+from alloykit.recipe.recipe import DistillRecipe, Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 from benchmarks.harness.sets import AG_NEWS, OHSUMED, SNIPPETS
 from benchmarks.muka.paper import PROFILE as PAPER
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.reporting.recipes import public_values
 
 PLACE = "/private/secret"

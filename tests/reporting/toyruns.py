@@ -15,7 +15,9 @@ import toy
 from commandline import write_csv
 from shared import once
 
-from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.teaching.teach_recipes import teach_recipe
 

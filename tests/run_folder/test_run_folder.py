@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from alloykit.errors import AlloyError
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import CHANGES, EXPORT, STATE
 from alloykit.run_folder.run_folder import open_run
 

@@ -24,7 +24,8 @@ from alloykit.knowledge.online.encoder_states import EncoderReading, TextEncoder
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.protocol import Needs, TextStates
 from alloykit.outputs import Rows, Source
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.run_folder import RunFolder, record_inputs
 from alloykit.stages import knowledge
 from alloykit.stages.amalgamation import run_recipe

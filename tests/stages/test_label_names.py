@@ -7,7 +7,7 @@ import pytest
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.recipe.models import LabelOptions
+from alloykit.recipe.recipe_blocks import LabelOptions
 from alloykit.reporting.next_steps import instructions
 from alloykit.stages.label_names import (
     label_warnings,

@@ -11,7 +11,8 @@ import torch
 
 import alloykit
 from alloykit.planning.plan_run import plan_recipe
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 
 pytestmark = pytest.mark.slow
 

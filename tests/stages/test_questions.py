@@ -203,8 +203,8 @@ def test_evaluate_reads_one_column_a_question(asked: Path, tmp_path: Path, call:
 def test_a_run_that_stops_anywhere_goes_on_with_the_same_bits(
     asked: Path, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from alloykit.recipe.models import parse
     from alloykit.recipe.questions import QuestionsRecipe
+    from alloykit.recipe.read_recipe import parse
     from alloykit.stages import questions_run
     from alloykit.training.trainer import PhaseTrainer
 

@@ -16,7 +16,8 @@ import tiny
 import alloykit
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages import train_in_cluster as module
 from alloykit.stages.amalgamation import run_recipe
 

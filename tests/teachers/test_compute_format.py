@@ -17,7 +17,8 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Needs
 from alloykit.models import compute_format as numbers
 from alloykit.models.compute_format import ComputeFormat
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.prepare import prepare
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec, read_teacher_info
 from alloykit.teachers.protocol import Reading

@@ -25,7 +25,8 @@ from onnx import TensorProto, helper
 
 from alloykit import AlloyError
 from alloykit.knowledge.sweep import probe
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.teachers import onnx as onnx_module
 from alloykit.teachers import scikit_learn, service_client, stored_answers
 from alloykit.teachers.answer_journal import AnswerJournal

@@ -15,7 +15,8 @@ from asked_service import CHAT, FAST, KEY, TEI, answered, near, teacher, tei
 from local_service import local_service
 
 from alloykit import AlloyError
-from alloykit.recipe.models import Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
 from alloykit.teachers import service_client
 from alloykit.teachers.chat_service import answer_options
 

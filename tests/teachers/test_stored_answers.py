@@ -22,7 +22,7 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.recipe.models import LabelOptions
+from alloykit.recipe.recipe_blocks import LabelOptions
 from alloykit.stages.prepare import teachers_and_labels
 from alloykit.teachers.protocol import FLOOR, Reading, TeacherInfo, probabilities_as_logits
 from alloykit.teachers.stored_answers import AnswersSpec

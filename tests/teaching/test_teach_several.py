@@ -16,7 +16,8 @@ from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.outputs import Rows
-from alloykit.recipe.models import TogetherRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.teacher_recipes import TogetherRecipe
 from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
 from alloykit.teachers.protocol import Reading
 from alloykit.teaching.teach_recipes import teach_together_recipe

@@ -9,7 +9,8 @@ import pytest
 from commandline import write_csv
 
 from alloykit.errors import AlloyError
-from alloykit.recipe.models import TeachRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.teaching.teaching_inputs import checked_inputs
 
 

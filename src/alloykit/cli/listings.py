@@ -15,7 +15,7 @@ from alloykit.methods.protocol import Needs
 from alloykit.methods.registry import create, method_class, methods
 from alloykit.names import NAMED, counted, first_of
 from alloykit.progress import duration, rate
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.terminal import plain
 
 if TYPE_CHECKING:

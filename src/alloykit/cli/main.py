@@ -86,7 +86,7 @@ def amalgamate(options: RecipeRun, overwrite: Overwrite = False) -> None:
 @command
 def distill(options: RecipeRun, overwrite: Overwrite = False) -> None:
     """Distil teachers with the same labels into one fast student, with labelled texts."""
-    from alloykit.recipe.models import DistillRecipe
+    from alloykit.recipe.recipe import DistillRecipe
     from alloykit.stages.distillation import distill_recipe
 
     with options.read(DistillRecipe) as recipe:
@@ -103,7 +103,8 @@ def teach(
     ] = False,
 ) -> None:
     """Fine-tune a teacher on labelled texts, with all labels or some of them."""
-    from alloykit.recipe.models import TeachRecipe, TogetherRecipe, read_recipe
+    from alloykit.recipe.read_recipe import read_recipe
+    from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 
     if together:
         from alloykit.teaching.teach_recipes import teach_together_recipe
@@ -121,7 +122,7 @@ def generate(
     recipe: RecipeFile, override: Overrides = None, engine: EngineName = None, trust_python: TrustPython = False
 ) -> None:
     """Let a language model write texts for every label of every teacher."""
-    from alloykit.recipe.models import GenerateRecipe
+    from alloykit.recipe.generate_recipe import GenerateRecipe
     from alloykit.stages.generated_texts import generate_recipe
 
     options = RecipeRun(recipe, override, engine=engine, trust_python=trust_python)

@@ -19,8 +19,9 @@ from alloykit.processes import launched
 from alloykit.progress import set_quiet
 
 if TYPE_CHECKING:
-    from alloykit.recipe.models import AnyRecipe, Recipe
     from alloykit.recipe.questions import QuestionsRecipe
+    from alloykit.recipe.read_recipe import AnyRecipe
+    from alloykit.recipe.recipe import Recipe
 
 RecipeFile = Annotated[Path, typer.Argument(help="A recipe: a YAML file.", metavar="RECIPE")]
 Folder = Annotated[Path, typer.Argument(help="A run folder, or a model folder.", metavar="RUN")]
@@ -201,7 +202,7 @@ class RecipeRun:
     @contextmanager
     def read(self, kind: type[AnyRecipe]) -> Iterator[AnyRecipe]:
         """The checked recipe. While the block runs, its Python functions may be imported if the user trusts them. AlloyError."""
-        from alloykit.recipe.models import read_recipe
+        from alloykit.recipe.read_recipe import read_recipe
         from alloykit.teachers.trust import python_trusted
 
         with python_trusted(self.trust_python):

@@ -7,7 +7,7 @@ from pathlib import Path
 from alloykit.blocks import Device
 from alloykit.finished_runs.run import Run
 from alloykit.methods.defaults import AMALGAMATION
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.from_arguments import (
     Engine,

@@ -7,7 +7,7 @@ from pathlib import Path
 from alloykit.blocks import Device
 from alloykit.finished_runs.run import Run
 from alloykit.methods.defaults import DISTILLATION
-from alloykit.recipe.models import DistillRecipe
+from alloykit.recipe.recipe import DistillRecipe
 from alloykit.stages.distillation import distill_recipe
 from alloykit.stages.from_arguments import (
     Engine,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from alloykit.blocks import Device
 from alloykit.generation.generation_options import GenerationOptions
-from alloykit.recipe.models import GenerateRecipe
+from alloykit.recipe.generate_recipe import GenerateRecipe
 from alloykit.recipe.typed import GenerationDict
 from alloykit.stages.from_arguments import Engine, Labels, Teachers, from_python
 from alloykit.stages.generated_texts import generate_recipe

@@ -8,7 +8,7 @@ from typing import Any
 from alloykit.blocks import Device
 from alloykit.methods.defaults import AMALGAMATION
 from alloykit.planning.plan_run import plan_recipe
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.from_arguments import (
     Engine,
     Generation,

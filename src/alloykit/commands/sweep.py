@@ -8,7 +8,7 @@ from alloykit.blocks import Device
 from alloykit.errors import AlloyError
 from alloykit.methods.defaults import AMALGAMATION
 from alloykit.names import shown
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.from_arguments import (
     Engine,
     Generation,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alloykit.blocks import Device
-from alloykit.recipe.models import TeachRecipe
+from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.stages.from_arguments import Student, TextsLike, Training, from_python
 from alloykit.teaching.teach_recipes import teach_recipe
 

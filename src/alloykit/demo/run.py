@@ -21,7 +21,9 @@ from alloykit.files import write_atomic
 from alloykit.finished_runs.run import Run
 from alloykit.methods.defaults import AMALGAMATION
 from alloykit.models.location import BUNDLED
-from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.run_folder.output_folder import refuse_others
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.teaching.teach_recipes import teach_recipe

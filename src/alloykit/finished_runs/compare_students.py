@@ -14,7 +14,8 @@ from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
 from alloykit.files import write_atomic
 from alloykit.json_files import write_json
 from alloykit.labels import GIVEN
-from alloykit.recipe.models import InMemory, Recipe
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.texts_origin import InMemory
 from alloykit.run_folder.file_names import CHANGES, CHANGES_PAGE
 from alloykit.run_folder.read import read_checked
 from alloykit.run_folder.run_folder import RunFolder

@@ -22,8 +22,8 @@ from alloykit.finished_runs.finished_run import (
 from alloykit.labels import LabelSpace
 from alloykit.methods.registry import create
 from alloykit.progress import log_line, logged_to
-from alloykit.recipe.models import Recipe
 from alloykit.recipe.questions import QuestionsRecipe, with_label
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import CACHE, LOG, RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.read import any_recipe_of

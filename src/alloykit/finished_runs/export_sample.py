@@ -15,7 +15,7 @@ from alloykit.exporting.compared_answers import accuracy
 from alloykit.labels import LabelSpace
 from alloykit.models.questions import QuestionPart
 from alloykit.progress import log_line
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.recipe_texts import label_matrix, label_positions, origin_of, read, salted
 from alloykit.stats.sampled_positions import sampled_positions
 

@@ -32,8 +32,8 @@ from alloykit.models.onnx_session import onnx_package
 from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.models.questions import entries_of_export
 from alloykit.progress import hushed, library_bars_off, log_line
-from alloykit.recipe.models import Recipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import EXPORT
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others

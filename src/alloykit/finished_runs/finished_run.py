@@ -13,7 +13,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
-from alloykit.recipe.models import Recipe, StudentRecipe
+from alloykit.recipe.recipe import Recipe, StudentRecipe
 from alloykit.run_folder.file_names import INPUTS, STATE
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import Prepared

@@ -5,7 +5,8 @@ from __future__ import annotations
 from alloykit.data.table import BETWEEN_LABELS
 from alloykit.errors import AlloyError
 from alloykit.names import quoted
-from alloykit.recipe.models import InMemory, Recipe
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.texts_origin import InMemory
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.prepare import teachers_and_labels
 from alloykit.stages.recipe_texts import read, salted

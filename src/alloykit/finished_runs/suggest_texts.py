@@ -28,7 +28,7 @@ from alloykit.methods.multi_label import label_probabilities
 from alloykit.methods.requirements import require_few_labels, supervised
 from alloykit.outputs import Source, chunks
 from alloykit.progress import bar, log_line, warn_line
-from alloykit.recipe.models import InMemory
+from alloykit.recipe.texts_origin import InMemory
 from alloykit.run_folder.file_names import CACHE, RECIPE
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.student_reading import StudentReading, read_by_student

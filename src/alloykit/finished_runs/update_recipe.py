@@ -12,9 +12,11 @@ from alloykit.finished_runs.suggest_texts import SEPARATOR
 from alloykit.methods.registry import create
 from alloykit.names import quoted, unknown_name
 from alloykit.progress import log_line
-from alloykit.recipe.models import GENERATE, Recipe, parse
 from alloykit.recipe.overrides import override
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.texts_origin import GENERATE
 from alloykit.run_folder.read import any_recipe_of
 from alloykit.run_folder.run_folder import RunFolder
 

@@ -20,7 +20,7 @@ from alloykit.knowledge.store.artifacts import recorded
 from alloykit.methods.registry import create
 from alloykit.models.checksums import CHECKSUMS
 from alloykit.paths import user_path
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.reporting import page
 from alloykit.run_folder.file_names import CACHE, EXPORT, GENERATED, INPUTS, LOG
 from alloykit.run_folder.run_folder import RunFolder

@@ -11,7 +11,7 @@ from yaml.reader import Reader
 from alloykit.escape import visible
 from alloykit.models.location import BUNDLED
 from alloykit.names import is_anonymous, quoted
-from alloykit.recipe.models import GENERATE
+from alloykit.recipe.texts_origin import GENERATE
 from alloykit.teachers.hugging_face import HuggingFaceInfo
 from alloykit.yaml_files import yaml_on_one_line
 

@@ -17,8 +17,9 @@ from alloykit.planning.finding import Finding
 from alloykit.planning.plan_run import plan_recipe, plan_several
 from alloykit.precision import native_bfloat16
 from alloykit.progress import duration, log_line, rate
-from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.texts_origin import GENERATE
 from alloykit.run_folder.run_folder import check_run_folder
 from alloykit.stages.recipe_texts import origin_of, read, wants_labels
 from alloykit.teachers.protocol import Reading, TeacherSpec

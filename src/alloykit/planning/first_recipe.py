@@ -20,7 +20,9 @@ from alloykit.models.location import BUNDLED
 from alloykit.models.token_states import encoder_shape
 from alloykit.names import is_anonymous, short
 from alloykit.planning.commented_recipe import commented_recipe
-from alloykit.recipe.models import LabelOptions, Recipe, parse
+from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.recipe_blocks import LabelOptions
 from alloykit.stages.label_names import likely_catch_all, spellings
 from alloykit.stages.prepare import prepare, teachers_and_labels
 from alloykit.stages.recipe_texts import wants_labels

@@ -20,8 +20,9 @@ from alloykit.models.loading import load_config
 from alloykit.models.token_states import encoder_shape
 from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, probe_text_encoder
 from alloykit.progress import log_line
-from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.texts_origin import GENERATE
 from alloykit.run_folder.run_folder import check_run, check_run_folder, has_results
 from alloykit.stages.distill_hint import distill_hints
 from alloykit.stages.generated_texts import check_generation

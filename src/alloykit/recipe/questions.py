@@ -13,20 +13,10 @@ from alloykit.blocks import Block
 from alloykit.data import TextsOptions
 from alloykit.methods.defaults import AMALGAMATION
 from alloykit.methods.registry import create
-from alloykit.recipe.models import (
-    DataBlock,
-    EvaluateBlock,
-    InMemory,
-    LabelOptions,
-    Recipe,
-    RecipeBlock,
-    StudentRecipe,
-    TextsOrigin,
-    complete_method,
-    name_in_messages,
-    parse,
-    recipe_values,
-)
+from alloykit.recipe.read_recipe import name_in_messages, parse, recipe_values
+from alloykit.recipe.recipe import Recipe, StudentRecipe, complete_method
+from alloykit.recipe.recipe_blocks import DataBlock, EvaluateBlock, LabelOptions, RecipeBlock
+from alloykit.recipe.texts_origin import InMemory, TextsOrigin
 from alloykit.teachers.kinds import AnyTeacher
 from alloykit.training.training_options import StudentSpec
 

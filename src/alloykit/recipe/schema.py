@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from alloykit.methods.registry import methods
-from alloykit.recipe.models import DistillRecipe, GenerateRecipe, Recipe, RecipeBlock, TeachRecipe, TogetherRecipe
+from alloykit.recipe.generate_recipe import GenerateRecipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.recipe import DistillRecipe, Recipe
+from alloykit.recipe.recipe_blocks import RecipeBlock
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 
 KINDS: dict[str, type[RecipeBlock]] = {
     recipe.kind: recipe

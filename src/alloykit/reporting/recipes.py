@@ -7,7 +7,7 @@ from typing import Any
 
 from alloykit.escape import last_part
 from alloykit.models.location import BUNDLED, is_hub_id
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 
 _PATH = re.compile(r"([/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|[a-z][a-z0-9+.-]*://)")
 

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
 from alloykit.names import quoted, short
-from alloykit.recipe.models import Recipe
 from alloykit.recipe.questions import QUESTIONS, QuestionsRecipe, read_amalgamation
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import ENVIRONMENT, METRICS, RECIPE, SUMMARY, TRAINING
 from alloykit.run_folder.metrics import Metrics, check_parts
 from alloykit.run_folder.records import EnvironmentRecord, GenerationSummary, TrainingRecord, check_history

@@ -16,8 +16,9 @@ from alloykit.files import write_atomic
 from alloykit.json_files import write_json
 from alloykit.knowledge.store.artifacts import differences, record_made, refuse, what_differs
 from alloykit.paths import user_path
-from alloykit.recipe.models import Recipe, dump
 from alloykit.recipe.questions import QUESTIONS, QuestionsRecipe
+from alloykit.recipe.read_recipe import dump
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import (
     ANSWERS,
     CACHE,

@@ -14,7 +14,7 @@ from alloykit.models.device import pick_device
 from alloykit.names import counted, quoted
 from alloykit.processes import joined, launched
 from alloykit.progress import log_line, logged_to
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import LOG, RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder, check_run_folder, open_run

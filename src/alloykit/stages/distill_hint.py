@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from alloykit.methods.registry import create
-from alloykit.recipe.models import DistillRecipe
+from alloykit.recipe.recipe import DistillRecipe
 from alloykit.stages.prepare import Prepared
 
 

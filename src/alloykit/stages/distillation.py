@@ -9,7 +9,7 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create, methods
 from alloykit.names import quoted
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.prepare import Prepared

@@ -16,8 +16,10 @@ from alloykit.files import move_folder
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.paths import user_path
-from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, complete_method, parse
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.read_recipe import AnyRecipe, parse
+from alloykit.recipe.recipe import complete_method
+from alloykit.recipe.recipe_blocks import InferenceOptions, LabelOptions, ReportOptions
 from alloykit.recipe.typed import (
     AnswersDict,
     EngineDict,

@@ -28,7 +28,8 @@ from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
 from alloykit.names import counted, unknown_name
 from alloykit.progress import library_bars_off, log_line, logged_to, warn_line
-from alloykit.recipe.models import GenerateRecipe, LabelOptions
+from alloykit.recipe.generate_recipe import GenerateRecipe
+from alloykit.recipe.recipe_blocks import LabelOptions
 from alloykit.run_folder.file_names import LOG, SUMMARY
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others

@@ -8,7 +8,7 @@ from pathlib import Path
 from alloykit.data import Texts
 from alloykit.files import no_writing
 from alloykit.processes import ProcessGroup, group, training_begins
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.fit import fit
 from alloykit.stages.knowledge import gather

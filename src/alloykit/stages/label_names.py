@@ -10,7 +10,7 @@ from typing import Any
 
 from alloykit.labels import LabelSpace
 from alloykit.names import as_it_looks, escaped, quoted, short
-from alloykit.recipe.models import LabelOptions
+from alloykit.recipe.recipe_blocks import LabelOptions
 from alloykit.yaml_files import yaml_on_one_line
 
 CATCH_ALL = frozenset(

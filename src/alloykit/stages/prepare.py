@@ -28,7 +28,8 @@ from alloykit.models.loading import load_config
 from alloykit.models.token_states import encoder_shape
 from alloykit.names import refuse_placeholders
 from alloykit.precision import choose_precision
-from alloykit.recipe.models import LabelOptions, Recipe
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.recipe_blocks import LabelOptions
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.alike_warnings import alike_as_one

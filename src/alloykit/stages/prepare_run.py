@@ -9,7 +9,8 @@ from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.processes import is_first
-from alloykit.recipe.models import GENERATE, Recipe
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.texts_origin import GENERATE
 from alloykit.run_folder.run_folder import check_run
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.inputs import teachers_of

@@ -13,7 +13,7 @@ from alloykit.methods.defaults import AMALGAMATION
 from alloykit.methods.protocol import Context, Method
 from alloykit.methods.requirements import require
 from alloykit.models.long_texts import in_training
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.stages.recipe_texts import label_positions
 from alloykit.teachers.protocol import TeacherInfo
 

@@ -16,7 +16,8 @@ from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Method
 from alloykit.names import alike, escaped, quoted
-from alloykit.recipe.models import InMemory, Recipe
+from alloykit.recipe.recipe import Recipe
+from alloykit.recipe.texts_origin import InMemory
 from alloykit.run_folder.file_names import GENERATED
 
 TEXTS_FILE = "texts.parquet"  # the generated texts, in their folder

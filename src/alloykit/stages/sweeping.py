@@ -10,8 +10,8 @@ from alloykit.data import Texts
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.paths import user_path
 from alloykit.progress import log_line, logged_to, warn_line
-from alloykit.recipe.models import Recipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import CACHE, LOG
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import check_run_folder

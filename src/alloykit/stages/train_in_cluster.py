@@ -11,7 +11,7 @@ from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.ray_train import run_trainers
 from alloykit.files import no_writing
 from alloykit.progress import log_line, logged_to
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.file_names import LOG, RECIPE
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.help_to_train import train_from_finished

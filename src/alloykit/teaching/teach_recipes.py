@@ -6,7 +6,7 @@ from pathlib import Path
 
 from alloykit.data import Texts
 from alloykit.progress import logged_to
-from alloykit.recipe.models import TeachRecipe, TogetherRecipe
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 from alloykit.run_folder.file_names import LOG
 from alloykit.run_folder.lock import locked
 from alloykit.teaching.teach_one import teach_one

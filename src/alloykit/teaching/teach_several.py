@@ -17,7 +17,7 @@ from alloykit.models.tokens import usable_length
 from alloykit.names import counted, quoted
 from alloykit.outputs import LabelsOnly
 from alloykit.progress import log_line
-from alloykit.recipe.models import TogetherRecipe
+from alloykit.recipe.teacher_recipes import TogetherRecipe
 from alloykit.run_folder.file_names import METRICS
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.recipe_texts import label_positions

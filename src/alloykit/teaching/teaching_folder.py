@@ -16,7 +16,7 @@ from alloykit.data import Texts
 from alloykit.files import sync, write_atomic
 from alloykit.knowledge.store.artifacts import Complete, check_made, record_made, recorded, with_defaults_of
 from alloykit.models.location import model_identity
-from alloykit.recipe.models import dump
+from alloykit.recipe.read_recipe import dump
 from alloykit.run_folder.output_folder import refuse_others
 from alloykit.run_folder.run_folder import unresolved_settings
 from alloykit.stages.train_student import save_classifier

@@ -11,7 +11,7 @@ from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.names import clean_names, is_anonymous, quoted
 from alloykit.progress import warn_line
-from alloykit.recipe.models import TeachRecipe, TogetherRecipe
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 from alloykit.stages.prepare import student_shape_of
 from alloykit.stages.recipe_texts import read
 from alloykit.teaching.teaching_folder import check_folder, check_texts, name_of
