@@ -21,7 +21,7 @@ from alloykit.models.tokens import encode, pad
 from alloykit.outputs import Source
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.train_student import train_student
 from alloykit.stats.temperature import fit_temperature
 from alloykit.training.dataset import held_out_size, split_held_out

@@ -20,7 +20,8 @@ from alloykit.progress import log_line
 from alloykit.recipe.read_recipe import parse
 from alloykit.recipe.recipe import Recipe
 from alloykit.recipe.teacher_recipes import TeachRecipe
-from alloykit.stages.prepare import Prepared, prepare, stored
+from alloykit.stages.prepare import prepare, stored
+from alloykit.stages.prepared import Prepared
 from alloykit.teaching.teach_recipes import teach_recipe
 from benchmarks.harness.data import read, write
 from benchmarks.harness.trimmed import trimmed

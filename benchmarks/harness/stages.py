@@ -25,7 +25,8 @@ from alloykit.recipe.recipe_blocks import LabelOptions
 from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.knowledge import with_text_states
-from alloykit.stages.prepare import Prepared, prepare, stored
+from alloykit.stages.prepare import prepare, stored
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.recipe_texts import TEXTS_FILE, generated_folder
 from alloykit.teachers.hugging_face import HuggingFaceSpec
 from alloykit.teaching.teach_recipes import teach_recipe, teach_together_recipe

@@ -17,7 +17,7 @@ from alloykit.data import Texts
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Rows, Source, chunks
 from alloykit.stages.knowledge import with_text_states
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 from benchmarks import models
 from benchmarks.alloy import targets
 from benchmarks.alloy.scores import scores

@@ -15,7 +15,7 @@ from toy import LABELS
 
 import alloykit
 from alloykit.planning import plan_run
-from alloykit.stages import prepare
+from alloykit.stages import prepared
 
 
 def test_plan_writes_nothing(recipe: dict[str, object], tmp_path: Path, call: Call) -> None:
@@ -118,8 +118,8 @@ def test_the_bytes_are_those_of_the_shards_that_a_run_writes(
     models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Repeated texts count for the size of a shard, but not for the number of shards."""
-    monkeypatch.setitem(prepare.SHARD_ROWS_BY_DEVICE, "cpu", 4)
-    monkeypatch.setattr(prepare, "MOST_SHARDS", 2)
+    monkeypatch.setitem(prepared.SHARD_ROWS_BY_DEVICE, "cpu", 4)
+    monkeypatch.setattr(prepared, "MOST_SHARDS", 2)
     monkeypatch.setattr(plan_run, "index_bytes", lambda shards, rows: seen.append((shards, rows)) or 0)
     seen: list[tuple[int, int]] = []
     teachers, texts = [models["billing"], models["delivery"]], tiny.texts(8) * 2

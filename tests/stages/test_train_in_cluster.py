@@ -53,7 +53,7 @@ def test_the_run_takes_the_student_of_the_trainers(recipe: dict[str, Any], monke
         pickle.loads(pickle.dumps(work))()
 
     monkeypatch.setattr(module, "run_trainers", train)
-    monkeypatch.setattr("alloykit.stages.prepare.sweep_engine", lambda *_: None)  # this process sweeps
+    monkeypatch.setattr("alloykit.stages.prepared.sweep_engine", lambda *_: None)  # this process sweeps
     alone = run_recipe(parse(recipe, Recipe))
     values = recipe | {"engine": TWO, "output": str(recipe["output"]) + "-two"}
     shared = run_recipe(parse(values, Recipe))

@@ -16,7 +16,7 @@ from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differ
 from alloykit.recipe.recipe import Recipe, StudentRecipe
 from alloykit.run_folder.file_names import INPUTS, STATE
 from alloykit.stages.inputs import teachers_of
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 
 
 def fitted_state(folder: Path) -> dict[str, Tensor]:

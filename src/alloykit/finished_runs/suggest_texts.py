@@ -34,7 +34,8 @@ from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
-from alloykit.stages.prepare import Prepared, prepare, stored
+from alloykit.stages.prepare import prepare, stored
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.recipe_texts import read, salted
 from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.temporary.buckets import BLOCK

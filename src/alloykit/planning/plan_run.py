@@ -27,9 +27,10 @@ from alloykit.run_folder.run_folder import check_run, check_run_folder, has_resu
 from alloykit.stages.distill_hint import distill_hints
 from alloykit.stages.generated_texts import check_generation
 from alloykit.stages.inputs import inputs_of, teachers_of
-from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
+from alloykit.stages.prepare import prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.prepare_questions import prepare_questions
 from alloykit.stages.prepare_run import texts_are_missing
+from alloykit.stages.prepared import Prepared
 from alloykit.training.schedule import Schedule
 from alloykit.training.training_options import TrainingOptions
 

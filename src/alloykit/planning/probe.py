@@ -15,7 +15,7 @@ from alloykit.knowledge.store.store import SHARD_ROWS
 from alloykit.models.batches import token_batches
 from alloykit.models.loading import load_encoder
 from alloykit.models.tokens import encode, pad, usable_length
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.teachers.protocol import Answerer, TeacherInfo
 from alloykit.training.dataset import held_out_size

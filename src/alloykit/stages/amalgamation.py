@@ -24,8 +24,8 @@ from alloykit.stages.fit import fit
 from alloykit.stages.help_to_train import call_helpers, help_to_train
 from alloykit.stages.inputs import inputs_of
 from alloykit.stages.knowledge import gather
-from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.tracked_figures import tracked_figures
 from alloykit.stages.train_in_cluster import train_in_cluster
 from alloykit.stages.train_student import make_student

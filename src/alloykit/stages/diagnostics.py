@@ -23,7 +23,7 @@ from alloykit.run_folder.records import TrainingRecord
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.student_on_pool import StudentOnPool
 from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.training.schedule import Schedule, required, with_defaults

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alloykit.methods.registry import create
 from alloykit.recipe.recipe import DistillRecipe
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 
 
 def distill_hints(prepared: Prepared) -> list[str]:

@@ -12,7 +12,7 @@ from alloykit.names import quoted
 from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 
 
 def distill_recipe(

@@ -24,7 +24,8 @@ from alloykit.stages.alike_warnings import alike_as_one
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.multi_label_views import evaluate_multi_label
-from alloykit.stages.prepare import Prepared, stored
+from alloykit.stages.prepare import stored
+from alloykit.stages.prepared import Prepared
 
 
 def evaluate_run(

@@ -21,7 +21,7 @@ from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.model_sizes import model_sizes
 from alloykit.stages.multi_label_views import multi_label_pool
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.recipe_texts import generated_folder
 from alloykit.stages.train_student import TrainedStudent
 

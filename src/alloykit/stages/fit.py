@@ -12,7 +12,7 @@ from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import fit_view
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 
 
 @dataclass(frozen=True)

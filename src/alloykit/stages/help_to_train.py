@@ -12,8 +12,8 @@ from alloykit.recipe.recipe import Recipe
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.fit import fit
 from alloykit.stages.knowledge import gather
-from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.train_student import train_student
 
 NOTHING = "nothing"  # there is no student to train

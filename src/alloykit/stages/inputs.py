@@ -7,7 +7,7 @@ from typing import Any
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.registry import spec_of
 from alloykit.models.location import model_identity
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 
 
 def teachers_of(prepared: Prepared) -> dict[str, Any]:

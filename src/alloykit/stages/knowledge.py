@@ -15,7 +15,8 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.outputs import LabelsOnly, Source
 from alloykit.run_folder.run_folder import RunFolder, record_inputs
 from alloykit.stages.inputs import cache_made_of
-from alloykit.stages.prepare import Prepared, stored
+from alloykit.stages.prepare import stored
+from alloykit.stages.prepared import Prepared
 
 
 @dataclass(frozen=True)

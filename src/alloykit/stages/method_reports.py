@@ -12,7 +12,7 @@ from torch import nn
 from alloykit.data import Texts
 from alloykit.methods.protocol import Context, Method
 from alloykit.methods.report_sections import MethodReport, Part, Section, Table
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 
 ReportPart = TypeVar("ReportPart")
 

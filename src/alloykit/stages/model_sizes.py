@@ -13,7 +13,7 @@ from alloykit.models.token_states import text_part
 from alloykit.models.tokens import pad
 from alloykit.progress import bar
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
 from alloykit.teachers.protocol import Reading

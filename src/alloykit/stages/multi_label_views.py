@@ -22,7 +22,8 @@ from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.prepare import Prepared, stored
+from alloykit.stages.prepare import stored
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.student_on_pool import StudentOnPool
 from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid

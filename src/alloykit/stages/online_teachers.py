@@ -11,7 +11,7 @@ from alloykit.models.attention import use_eager_attention
 from alloykit.names import counted
 from alloykit.outputs import Source
 from alloykit.progress import log_line
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 from alloykit.teachers.mc_dropout import key as sample_seed
 from alloykit.teachers.protocol import Reading
 

@@ -20,8 +20,8 @@ from alloykit.models.questions import joint_label
 from alloykit.processes import launched
 from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.stages.inputs import inputs_of
-from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.recipe_texts import read, wants_labels
 from alloykit.training.schedule import with_defaults
 from alloykit.yaml_files import yaml_on_one_line

@@ -14,7 +14,8 @@ from alloykit.recipe.texts_origin import GENERATE
 from alloykit.run_folder.run_folder import check_run
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.inputs import teachers_of
-from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
+from alloykit.stages.prepare import prepare, prepare_without_texts, with_labelled_texts
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.recipe_texts import TEXTS_FILE, generated_folder
 from alloykit.training.continued_student import check_earlier_student
 

@@ -35,7 +35,6 @@ from alloykit.stages.findings import Findings
 from alloykit.stages.fit import Fitted, fit
 from alloykit.stages.inputs import inputs_of
 from alloykit.stages.knowledge import Knowledge, LabelledOutputs, gather
-from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_questions import (
     PreparedQuestions,
     folder_of_cache,
@@ -43,6 +42,7 @@ from alloykit.stages.prepare_questions import (
     of_question,
     prepare_questions,
 )
+from alloykit.stages.prepared import Prepared
 from alloykit.stages.questions_report import write_questions_report
 from alloykit.stages.tracked_figures import tracked_figures
 from alloykit.stages.train_student import TrainedStudent, save_classifier, train_student

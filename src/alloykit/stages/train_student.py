@@ -32,7 +32,7 @@ from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge, LabelledOutputs
 from alloykit.stages.method_reports import training_view
 from alloykit.stages.online_teachers import load_teachers, online_source, phase_data_of
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepared import Prepared
 from alloykit.training.all_but import AllBut
 from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
 from alloykit.training.student import build_student
