@@ -123,6 +123,12 @@ def test_txt_has_one_text_per_line(tmp_path, name):
         ("a.csv.gz", None, {}, "a gzip file in .*, as its name says; got .*Not a gzipped file.*end without .gz"),
         ("a.parquet", None, {}, "a readable file.*a.parquet"),
         ("a.xlsx", b"", {}, "a file that ends in .csv"),
+        (
+            "a.parquet.gz",
+            b"",
+            {},
+            r"a file that ends in .csv, .tsv, .*\.txt \(also with .gz after it\) or .parquet; got",
+        ),
     ],
 )
 def test_files_that_cannot_be_read_say_why(tmp_path, name, content, options, message):

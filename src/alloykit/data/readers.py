@@ -1,4 +1,4 @@
-"""Open a file of any format: csv, tsv, JSON lines, plain lines and parquet, gzipped or not."""
+"""Open a file of any format: csv, tsv, JSON lines and plain lines, gzipped or not, and Parquet."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def read_file(path: Path, wanted: list[str], *, nested: Collection[str] = (), gr
         return RawTable(where, all_keys(searched, wanted), select_columns(records, wanted))
     if kind == ".txt":
         return RawTable(where, ["text"], _opened(path, txt_rows))
-    raise AlloyError(expected=f"a file that ends in {', '.join(FORMATS)} (or .gz after it)", got=where)
+    packed = ", ".join(name for name in FORMATS if name != ".parquet")
+    raise AlloyError(expected=f"a file that ends in {packed} (also with .gz after it) or .parquet", got=where)
 
 
 def txt_rows(file: IO[str], path: Path) -> Iterator[Sequence[Any]]:

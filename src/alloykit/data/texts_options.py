@@ -76,7 +76,7 @@ class TextsPlace(ColumnOptions):
     """One place of texts: exactly one of `path` and `dataset` (a hub id)."""
 
     path: PathText | None = None
-    """A file (csv, tsv, jsonl, json, parquet, txt; also .gz), a folder of such files, or a folder that `save_to_disk` wrote."""
+    """A file (csv, tsv, txt, or JSON lines in jsonl, ndjson or json, all also .gz; or parquet), a folder of such files, or a folder that `save_to_disk` wrote."""
     dataset: str | None = None
     """The id of a data set on the hub, instead of `path`."""
     config: str | None = None

@@ -44,7 +44,7 @@ class AnswersSpec(TeacherSpec):
     key: ClassVar[str] = "answers"
 
     answers: PathText
-    """A file (csv, tsv, jsonl, parquet; also .gz), or a folder of such files."""
+    """A file (csv, tsv or jsonl, all also .gz; or parquet), or a folder of such files."""
     labels: list[str] | None = None
     """Its labels; those that the file names if not given."""
     values: Literal["probabilities", "logits"] = "probabilities"
