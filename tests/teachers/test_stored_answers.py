@@ -221,6 +221,16 @@ def test_answers_to_other_texts_are_refused_before_any_teacher_reads(tmp_path: P
         AnswersSpec(answers=str(path)).describe("a").with_texts(load_texts(["one"]))
 
 
+@pytest.mark.parametrize(
+    ("text", "second", "message"),
+    [(("a", "y"), None, "texts are pairs: .*`text_pair: COLUMN`"), ("a", "text_pair", "are no pairs: leave out `text")],
+)
+def test_pairs_and_single_texts_are_not_joined(text: Any, second: str | None, message: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [{"text": "a", "text_pair": "y", "bug": 0.5, "login": 0.5}])
+    with pytest.raises(AlloyError, match=message):
+        answers(path, [text], text_pair=second, labels=["bug", "login"])
+
+
 def test_too_few_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [{"bug": 0.5, "login": 0.5}])
     with pytest.raises(AlloyError, match="expected 2 rows in .* got 1"):

@@ -187,7 +187,7 @@ class StoredAnswers(Answerer):
         raise AlloyError(
             expected=f"answers to the recipe's texts in '{spec.answers}' for teacher '{self.info.name}'",
             got=f"{len(self.place):,} answers, all to other texts" if self.place else "none",
-            hint="Texts are joined if they are the same, character by character. If the rows are in the same order, set `by: row`."
+            hint=_why_no_text(spec, texts.is_pair)
             if spec.by == "text" and self.place
             else "Check the columns of the answers.",
         )
@@ -281,6 +281,15 @@ class StoredAnswers(Answerer):
             tensor = torch.tensor(values, dtype=torch.float64)
             logits = self.info.spec.values == "logits"
             self.values.append((tensor.float() if logits else probabilities_as_logits(tensor)).numpy())
+
+
+def _why_no_text(spec: AnswersSpec, pairs: bool) -> str:
+    """What to check if no text of the file is one of the recipe's. pairs: whether these are pairs."""
+    if pairs and spec.text_pair is None:
+        return "The recipe's texts are pairs: name the column of the second text, `text_pair: COLUMN`. If the rows are in the same order, set `by: row`."
+    if spec.text_pair is not None and not pairs:
+        return "The recipe's texts are no pairs: leave out `text_pair`."
+    return "Texts are joined if they are the same, character by character. If the rows are in the same order, set `by: row`."
 
 
 def _are_texts(cells: Sequence[Any]) -> bool:
