@@ -86,6 +86,26 @@ def test_attention_equals_torch_where_nothing_is_dropped() -> None:
         assert torch.allclose(ours, plain, atol=1e-6)
 
 
+def test_attention_is_finite_where_a_token_attends_to_nothing() -> None:
+    q, k, v = (torch.randn(2, 3, 5, 8, generator=torch.Generator().manual_seed(0)) for _ in range(3))
+    additive = torch.zeros(2, 1, 5, 5)
+    additive[:, :, 3:] = float("-inf")
+    for mask in (additive, additive == 0):
+        plain = functional.scaled_dot_product_attention(q, k, v, mask)
+        with FastMasks(0):
+            ours = functional.scaled_dot_product_attention(q, k, v, mask, dropout_p=1e-4)
+        assert torch.allclose(ours[:, :, :3], plain[:, :, :3], atol=1e-6)
+        assert bool(ours.isfinite().all())
+
+
+def test_passes_are_finite_with_a_window_of_attention(tmp_path: Path) -> None:
+    """Padding farther from a short text than the window attends to nothing."""
+    teacher, _ = loaded(tmp_path, "modernbert")
+    batch = teacher.batch(teacher.encode(["card", " ".join(tiny.WORDS[:40])]))
+    with torch.inference_mode():
+        assert bool(ByteDropout().sample(teacher.model, batch, 2).isfinite().all())
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention_in_pieces_and_in_one_piece_are_the_same(masked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each piece takes its rows of the mask; with the rate at almost one half, half of the weights are dropped."""

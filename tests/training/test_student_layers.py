@@ -212,6 +212,13 @@ def test_a_model_that_cannot_be_taken_apart_is_refused():
         keep_layers(source, [1, 2])
 
 
+def test_weights_that_read_all_layers_are_named():
+    """ESM has a head that reads the attention of every layer."""
+    source = bare("esm", hidden_size=16, num_attention_heads=2, num_hidden_layers=3, intermediate_size=32)
+    with pytest.raises(AlloyError, match="separate layers.*number of layers: esm.contact_head"):
+        keep_layers(source, [1, 2])
+
+
 @every_architecture
 def test_a_student_is_the_same_for_the_same_seed_only(encoders, architecture):
     spec = StudentSpec(model=str(encoders[architecture]), layers=2)
