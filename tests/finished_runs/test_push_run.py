@@ -46,6 +46,9 @@ def test_student_card_and_onnx_arrive_in_one_commit(hub: Hub, run: Path, call: C
     onnx = run / "export" / "onnx"
     onnx.mkdir(parents=True)
     (onnx / "model.onnx").write_bytes(b"onnx")
+    (onnx / "SHA256SUMS").write_text(
+        "names of files in the export's folder, which has another form than the repository"
+    )
     (onnx / "config.json").write_text('{"model": "/home/somebody/secret/student", "label2id": {"a/b": 0}}')
     result = call("push", run, NAME, "--license", "mit", "--language", "en", "--language", "de", "--private")
     assert result.code == 0, result

@@ -68,12 +68,13 @@ class FastMasks(TorchFunctionMode):
         if dropout_p == 0.0 or threshold == 256 or is_causal or enable_gqa:
             rest = {"is_causal": is_causal, "scale": scale, "enable_gqa": enable_gqa}
             return fused(query, key, value, attn_mask, dropout_p, **rest)  # type: ignore[no-any-return]
-        if attn_mask is not None and attn_mask.dtype == torch.bool:
-            attn_mask = torch.zeros(attn_mask.shape, dtype=query.dtype).masked_fill_(~attn_mask, float("-inf"))
-        if (
-            attn_mask is not None
-        ):  # finite: with a window, padding far from the text attends to nothing, and its softmax would be NaN
-            attn_mask = attn_mask.clamp(min=torch.finfo(query.dtype).min / 2)
+        if attn_mask is not None:
+            # Not -inf: with a window, padding far from the text attends to nothing, and its softmax would be NaN.
+            lowest = torch.finfo(query.dtype).min / 2
+            if attn_mask.dtype == torch.bool:
+                attn_mask = torch.zeros(attn_mask.shape, dtype=query.dtype).masked_fill_(~attn_mask, lowest)
+            else:
+                attn_mask = attn_mask.clamp(min=lowest)
         query = query * (scale or 1 / math.sqrt(query.shape[-1]))
         value = value * (256 / (256 - threshold))  # scaled in place of the weights, which are larger
         needs_gradient = torch.is_grad_enabled() and query.requires_grad

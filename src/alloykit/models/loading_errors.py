@@ -12,8 +12,8 @@ from alloykit.models.location import ModelLocation
 from alloykit.out_of_memory import is_out_of_memory
 
 
-def loading_error(error: BaseException, location: ModelLocation) -> AlloyError:
-    """The error for a model that could not be loaded, in the user's terms."""
+def loading_error(error: BaseException, location: ModelLocation, *, reading: bool = False) -> AlloyError:
+    """The error for a model that could not be loaded, in the user's terms. reading: it was loaded, and could not read a short text."""
     if is_out_of_memory(error):
         return AlloyError(
             expected=f"memory for the model '{location.model}'",
@@ -25,6 +25,13 @@ def loading_error(error: BaseException, location: ModelLocation) -> AlloyError:
         return needs_code(location.model)
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     missing = isinstance(error, ImportError)
+    if reading and not missing:
+        return AlloyError(
+            expected=f"a model '{location.model}' that reads a short text",
+            got=f"{type(error).__name__}: {first[:200]}",
+            hint="Check that its files belong together; `save_pretrained` of both model and tokenizer writes them. If the recipe sets a rate of "
+            "`dropout`, try it without.",
+        )
     return AlloyError(
         expected="a model folder (config.json, model.safetensors, tokenizer files)" if not missing else
         f"the packages that '{location.model}' needs",
@@ -35,10 +42,10 @@ def loading_error(error: BaseException, location: ModelLocation) -> AlloyError:
 
 
 @contextmanager
-def loading_errors(location: ModelLocation, folder: Path | None = None) -> Iterator[None]:
+def loading_errors(location: ModelLocation, folder: Path | None = None, *, reading: bool = False) -> Iterator[None]:
     """Any error inside becomes an AlloyError: the files are foreign, and the libraries that read them raise many kinds of errors.
 
-    folder: where the files are read, which messages replace by the model's name.
+    folder: where the files are read, which messages replace by the model's name. reading: the model is loaded, and reads a short text.
     """
     try:
         yield
@@ -49,7 +56,7 @@ def loading_errors(location: ModelLocation, folder: Path | None = None) -> Itera
         panicked = type(error).__name__ == "PanicException"
         if not isinstance(error, Exception) and not panicked:
             raise
-        problem = loading_error(error, location)
+        problem = loading_error(error, location, reading=reading)
         if folder is not None:
             problem = AlloyError(
                 expected=problem.expected, got=problem.got.replace(str(folder), location.model), hint=problem.hint

@@ -25,7 +25,7 @@ def checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: i
     AlloyError for weights or outputs that are not finite.
     """
     _check_finite(model.named_parameters(), location, "weights")
-    with loading_errors(location), quiet_transformers(), torch.random.fork_rng():
+    with loading_errors(location, reading=True), quiet_transformers(), torch.random.fork_rng():
         added = tokenizer.get_added_vocab()  # often a few more than the model knows; they are never used
         check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, location.model)
         share_pad_token(model.config, tokenizer)
