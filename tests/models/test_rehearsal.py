@@ -11,6 +11,7 @@ import pytest
 import safetensors.torch
 import tiny
 import torch
+import transformers
 from hostile import LABELS, edit
 
 from alloykit import AlloyError
@@ -99,3 +100,22 @@ def test_a_feed_forward_in_chunks_does_not_limit_the_lengths(kind: str, tmp_path
         assert model(input_ids=ids, attention_mask=torch.ones_like(ids))[0].isfinite().all()
     model.save_pretrained(tmp_path / "saved")
     assert not json.loads((tmp_path / "saved" / "config.json").read_text()).get("chunk_size_feed_forward")
+
+
+@pytest.mark.parametrize("kind", [transformers.LlamaConfig, transformers.BartConfig])
+def test_only_what_writes_texts_keeps_keys_and_values(kind: Any, tmp_path: Path) -> None:
+    words = tiny.tokenizer()
+    words.save_pretrained(tmp_path / "classifier")
+    config = kind(vocab_size=len(words), pad_token_id=0, bos_token_id=2, eos_token_id=3, num_labels=2, id2label=dict(enumerate(LABELS)),
+                  hidden_size=32, intermediate_size=64, d_model=32, num_hidden_layers=2, num_attention_heads=4, encoder_layers=2,
+                  decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64)  # fmt: skip
+    fresh = transformers.AutoModelForSequenceClassification.from_config(config).eval()
+    fresh.save_pretrained(tmp_path / "classifier")
+    model, words = load_classifier(ModelSpec(model=str(tmp_path / "classifier")))
+    batch = pad(words, encode(words, ["refund the card"], None, 16))
+    with torch.no_grad():
+        found, wanted = model.eval()(**batch), fresh(**batch)
+    assert wanted.past_key_values is not None
+    assert found.past_key_values is None
+    torch.testing.assert_close(found.logits, wanted.logits)
+    assert load_language_model(ModelSpec(model=str(tiny.language_model(tmp_path / "lm"))))[0].config.use_cache

@@ -11,6 +11,7 @@ from alloykit.errors import AlloyError
 from alloykit.models.loading_errors import loading_errors
 from alloykit.models.location import ModelLocation
 from alloykit.models.quiet_loading import quiet_transformers
+from alloykit.models.token_states import text_part
 from alloykit.models.tokens import check_tokens, encode, pad, share_pad_token, usable_length
 from alloykit.progress import warn_line
 
@@ -42,12 +43,21 @@ def checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: i
             batch = pad(tokenizer, each)
             check_tokens(batch["input_ids"].flatten().tolist(), model, location.model)
             outputs = model(**batch)
+            if not can_generate:
+                _keep_no_cache(model, outputs)
             if classes is not None and outputs.logits.shape != (len(each), classes):
                 raise ValueError(f"{list(outputs.logits.shape)} numbers for {len(each)} texts and {classes} labels")
             states = outputs[0]
             output = states[batch["attention_mask"].bool()] if states.dim() == 3 else states  # without padding
             _check_finite([("the output for a short text", output)], location, "output")
     return model, tokenizer
+
+
+def _keep_no_cache(model: Any, outputs: Any) -> None:
+    """Let a decoder that writes no texts return no keys and values. They can take more memory than the rest of a batch."""
+    if getattr(outputs, "past_key_values", None) is not None:
+        for config in (model.config, text_part(model.config)):
+            config.use_cache = False
 
 
 def _warn_of_short_texts(tokenizer: Any, location: ModelLocation) -> None:
