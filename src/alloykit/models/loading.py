@@ -1,6 +1,6 @@
 """The only place that loads models, tokenizers and configurations: safetensors only, and no code without the user's trust.
 
-Everything is loaded from a checked copy of the model's folder (folder.py). `trust_remote_code` is given in each call: without it,
+Everything is loaded from a checked copy of the model's folder (staged_folder.py). `trust_remote_code` is given in each call: without it,
 transformers asks on standard input, and takes a piped text that begins with "y" as consent. A model whose code the user trusts is
 loaded from its own folder.
 """
