@@ -41,6 +41,7 @@ def is_text(value: str) -> bool:
 
 
 def damaged(file: str, model: str, got: str, wanted: str) -> AlloyError:
+    """The error for a file with another content than the wanted one. model: the folder as the user named it."""
     return AlloyError(
         expected=f"{wanted} in {file} of '{model}'",
         got=got[:200],

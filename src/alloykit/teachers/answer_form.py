@@ -1,9 +1,9 @@
 """The answer in a row of a file. A row has one of three forms:
 
-a column for every label                probabilities, or logits
-a label and its confidence p            p(label) = p, and (1 − p) / (C − 1) for each other label
-the k best labels with log-probabilities  p = exp(log-probability); what is missing to 1 goes in equal parts to the labels that are not
-                                        named; if nothing is missing, or no label is left, the named ones are divided by their sum
+- A column for every label: probabilities, or logits.
+- A label and its confidence p: p(label) = p, and (1 − p) / (C − 1) for each other label.
+- The k best labels with log-probabilities: p = exp(log-probability). What is missing to 1 goes in equal parts to the labels that are not named. If
+  nothing is missing, or no label is left, the named ones are divided by their sum.
 """
 
 from __future__ import annotations

@@ -105,12 +105,12 @@ def keep_layers(model: Any, layers: list[int]) -> Any:
         for key, match in layered.items():
             if int(match[1]) in layers:
                 state[f"{stack}.{layers.index(int(match[1]))}.{match[2]}"] = values[key]
-    # Norms that the new first layer lacks or should not have (ModernBERT has none before its first layer) stay as built.
     shapes = {key: value.shape for key, value in small.state_dict().items()}
     if other := [key for key, value in state.items() if shapes.get(key, value.shape) != value.shape]:
         raise _cannot_select_layers(
             model, f"weights whose size depends on the number of layers: {', '.join(other[:3])}"
         )
+    # Norms that the new first layer lacks or should not have (ModernBERT has none before its first layer) stay as built.
     missing = small.load_state_dict(state, strict=False).missing_keys
     if unexpected := [key for key in missing if not re.search(r"norm", key, re.IGNORECASE)]:
         raise _cannot_select_layers(model, f"no weights for {', '.join(unexpected[:3])}")
