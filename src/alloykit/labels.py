@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.names import clean_names, quoted, refuse_repeats, shown, unknown_name
+from alloykit.names import clean_names, quoted, refuse_repeats, refuse_single, shown, unknown_name
 
 GIVEN = 0.5  # the smallest probability of a label that is given to a text, where labels do not exclude each other
 
@@ -28,6 +28,8 @@ class LabelSpace:
     names: the C labels of the union. `union` lists them teacher by teacher, in order of first appearance.
     teachers: for each teacher its label names in its own logit order, after renaming and aliases.
     catch_all: the labels that mean "none of the teacher's other labels" (knowledge/abstention.py), in the order of `names`.
+
+    AlloyError if `names` are not the labels of `teachers`, each once.
     """
 
     names: tuple[str, ...]
@@ -64,11 +66,14 @@ class LabelSpace:
             ``<teacher name>/<label>`` for every teacher that has it; labels of one teacher stay as they are.
         catch_all: the names (after aliases) of labels that mean "none of the teacher's other labels". `keep_apart: True` leaves them joined.
 
-        Raises AlloyError for a teacher with fewer than two labels, or with no label outside of `catch_all`; labels of one teacher that are or
-        become equal; empty names; unknown or chained aliases; and names in `keep_apart` or `catch_all` that do not exist.
+        Raises AlloyError for no teachers; a teacher with fewer than two labels, or with no label outside of `catch_all`; labels of one teacher that
+        are or become equal; empty names; unknown, empty or chained aliases; names in `keep_apart` or `catch_all` that do not exist, or are in
+        both; another number of `teacher_names` than of teachers; and, with `keep_apart`, teachers without different names, or a label that equals a
+        new one.
         """
         if not teachers:
             raise AlloyError(expected="at least one teacher", got="none")
+        refuse_single(teacher_names, "teacher_names")
         if teacher_names is not None and len(teacher_names) != len(teachers):
             raise AlloyError(
                 expected=f"one name for each of {len(teachers)} teachers", got=f"{len(teacher_names)} names"
@@ -135,7 +140,7 @@ class LabelSpace:
         return self._indices[teacher, device]
 
     def index(self, teacher: int) -> Tensor:
-        """Positions in the union of the teacher's labels: int64 [C_i], on the CPU. Do not write to it."""
+        """Positions in the union of the teacher's labels: int64 [C_i], on the CPU. Do not write to it. AlloyError for a number that is no teacher's."""
         if not 0 <= teacher < self.n_teachers:
             raise AlloyError(expected=f"a teacher number from 0 to {self.n_teachers - 1}", got=str(teacher))
         return self._indices[teacher, torch.device("cpu")]
@@ -144,7 +149,7 @@ class LabelSpace:
         """Pad_i: put values [..., C_i] at the teacher's labels and `fill` elsewhere.
 
         Returns [..., C], a new tensor of the same dtype and device; gradients flow to `values`.
-        Raises AlloyError when the last dimension is not C_i.
+        Raises AlloyError when the last dimension is not C_i, and for a number that is no teacher's.
         """
         index = self._fitting_index(teacher, values, len(self.index(teacher)))
         return values.new_full((*values.shape[:-1], self.size), fill).index_copy_(-1, index, values)
@@ -152,7 +157,8 @@ class LabelSpace:
     def gather(self, teacher: int, values: Tensor) -> Tensor:
         """Take the teacher's labels, in its own order, out of values [..., C]: a new tensor [..., C_i].
 
-        Same dtype and device; gradients flow to `values`. Raises AlloyError when the last dimension is not C.
+        Same dtype and device; gradients flow to `values`. Raises AlloyError when the last dimension is not C, and for a number that is no
+        teacher's.
         """
         return values.index_select(-1, self._fitting_index(teacher, values, self.size))
 

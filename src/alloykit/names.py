@@ -8,6 +8,7 @@ import reprlib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
@@ -87,6 +88,12 @@ def unknown_name(expected: str, got: str, names: Sequence[str]) -> AlloyError:
     guess = nearest_name(got, names)
     hint = f"Did you mean '{guess}'? " if guess else ""
     return AlloyError(expected=expected, got=f"'{short(got)}'", hint=f"{hint}There are: {quoted(names)}.")
+
+
+def refuse_single(values: object, name: str) -> None:
+    """AlloyError for a text or a path as the argument `name`, which wants a list: Python would read it letter by letter."""
+    if isinstance(values, (str, Path)):
+        raise AlloyError(expected=f"a list as `{name}`", got=shown(values), hint=f"For instance {name}=['…'].")
 
 
 def clean_names(names: Sequence[str], owner: str, hint: str = "") -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import inspect
 import pydoc
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_origin, get_type_hints
 
@@ -129,6 +130,37 @@ def test_mistakes_are_alloy_errors(
     with pytest.raises(alloykit.AlloyError, match=words):
         alloykit.amalgamate(**arguments(models, tmp_path / "run", **changes))
     assert not (tmp_path / "run").exists()
+
+
+class Classifier:
+    """A fitted one of scikit-learn's kind."""
+
+    classes_ = ("a", "b")
+
+    def predict_proba(self, texts: list[str]) -> list[list[float]]:
+        return [[0.5, 0.5] for _ in texts]
+
+
+LISTS: dict[str, Callable[[Any], Any]] = {
+    "labels": lambda given: alloykit.from_sklearn(Classifier(), labels=given),
+    "labels of teach": lambda given: alloykit.teach("bundled:minilm", TEXTS, output="run", labels=given),
+    "languages": lambda given: alloykit.push("run", "owner/name", languages=given),
+    "teacher_names": lambda given: alloykit.LabelSpace.union([["a", "b"], ["b", "c"]], teacher_names=given),
+    "add_teachers": lambda given: alloykit.update("run", add_teachers=given),
+    "labelled": lambda given: alloykit.update("run", labelled=given),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_is_not_read_letter_by_letter(name: str) -> None:
+    with pytest.raises(alloykit.AlloyError, match=f"a list as `{name.split()[0]}`; got 'ab'"):
+        LISTS[name]("ab")
+
+
+@pytest.mark.parametrize("given", ["billing=new", ["billing=new"]])
+def test_replaced_teachers_are_a_dictionary(given: Any) -> None:
+    with pytest.raises(alloykit.AlloyError, match="a dictionary as `replace_teachers`"):
+        alloykit.update("run", replace_teachers=given)
 
 
 def test_an_unknown_argument_is_a_type_error(tmp_path: Path) -> None:

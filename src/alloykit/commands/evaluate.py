@@ -36,7 +36,8 @@ def evaluate(
     the run that came from Python's memory, in any order.
 
     Returns `texts` and `scores`. For a run they are also written to its metrics.json and its report. A run with several questions has
-    `questions`, with these two for each question by name; its recipe names the columns of the labels. AlloyError.
+    `questions`, with these two for each question by name; its recipe names the columns of the labels. AlloyError if there
+    is no classifier, if the texts cannot be read or have no labels, and for a teacher that is needed and cannot be loaded.
     """
     folder = folder_of(run)
     columns = columns_beside(data, text=text, label=label, text_pair=text_pair)

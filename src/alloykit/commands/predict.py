@@ -31,7 +31,7 @@ def predict(
     the student's temperature. none_of_these: the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether
     any label fits. estimated_accuracy: the accuracy of the student's answers with this label, as the run estimated it on its pool.
     trust_remote_code: run code that comes with the model. onnx: read the graph that `export` wrote, in int8 if it is there, with onnxruntime.
-    AlloyError.
+    AlloyError, when the first answer is asked for, if there is no student or the texts cannot be read.
     """
     keys = AnswerKeys(all_probabilities, none_of_these, estimated_accuracy)
     return predict_texts(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.finished_runs.push_run import push_run
+from alloykit.names import refuse_single
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 
@@ -32,6 +33,7 @@ def push(
     Returns `repository`, `branch`, `files` (path and bytes of each), `bytes`, and after an upload `url`, `commit` and `created`. AlloyError for
     a folder without a finished run, without a token, and if the hub refuses.
     """
+    refuse_single(languages, "languages")
     return push_run(
         RunFolder(folder_of(run)), repository, private=private, branch=branch, licence=license, languages=languages,
         with_cache=with_cache, with_texts=with_texts, dry_run=dry_run,

@@ -33,7 +33,8 @@ def serve(
     teachers in memory, so that the page can ask them too. cache: where the teachers' outputs are kept, if not in the run folder. device:
     auto, cpu, cuda or mps. trust_remote_code: run code that comes with the models. trust_python: import the functions that the
     run's recipe names as teachers. trust_url: send texts and keys to the services that it names. ready: called with the server's address when
-    it answers. options: fields of `ServeOptions` (web/serve_options.py). AlloyError.
+    it answers. options: fields of `ServeOptions` (web/serve_options.py). AlloyError if there is no student, without the extra
+    `serve`, for invalid options, and for an address that is in use. TypeError for an option that does not exist.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise AlloyError(

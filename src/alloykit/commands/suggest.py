@@ -30,7 +30,8 @@ def suggest(
     run: a finished run or its folder. output: also write them to this CSV file, with a column `label` to fill in. cache: where the
     teachers' outputs are, if not in the run folder. trust_remote_code: run code that comes with the models of the run. trust_python: import the
     functions that its recipe names as teachers; they are not called. overwrite: replace the file. The same run gives the same texts. Returns
-    `text`, `text_pair`, `suggested`, `probability` and `why` of each. AlloyError.
+    `text`, `text_pair`, `suggested`, `probability` and `why` of each. AlloyError for n below 1, an unfinished run, a run
+    without a student, a method that cannot use a few labelled texts, and a file that exists already, without `overwrite`.
     """
     path, folder = None if output is None else user_path(output), RunFolder(folder_of(run))
     if path is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alloykit.blocks import Device
+from alloykit.names import refuse_single
 from alloykit.recipe.teacher_recipes import TeachRecipe
 from alloykit.stages.from_arguments import Student, TextsLike, Training, from_python
 from alloykit.teaching.teach_recipes import teach_recipe
@@ -29,6 +30,7 @@ def teach(
 
     Returns that folder. A finished one with the same arguments is left as it is. AlloyError for invalid arguments.
     """
+    refuse_single(labels, "labels")
     recipe, tables = from_python(
         TeachRecipe, model=model, data=data, output=output, labels=None if labels is None else list(labels),
         validation=validation, training=training, device=device,

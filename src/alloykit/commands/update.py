@@ -9,7 +9,7 @@ from alloykit.errors import AlloyError
 from alloykit.finished_runs.run import Run
 from alloykit.finished_runs.update_recipe import Changes
 from alloykit.finished_runs.update_run import update_run
-from alloykit.names import shown
+from alloykit.names import refuse_single, shown
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.teachers.trust import python_trusted
 
@@ -42,8 +42,13 @@ def update(
     on where the first one stopped. AlloyError for invalid arguments.
     """
     for name, value in (("add_teachers", add_teachers), ("remove_teachers", remove_teachers), ("add_texts", add_texts), ("labelled", labelled), ("override", override)):  # fmt: skip
-        if isinstance(value, (str, Path)):
-            raise AlloyError(expected=f"a list as `{name}`", got=shown(value), hint=f"For instance {name}=['…'].")
+        refuse_single(value, name)
+    if not isinstance(replace_teachers, Mapping | None):
+        raise AlloyError(
+            expected="a dictionary as `replace_teachers`",
+            got=shown(replace_teachers),
+            hint="For instance replace_teachers={'billing': 'teachers/billing-2'}.",
+        )
     changes = Changes(
         tuple(map(str, add_teachers)),
         tuple(remove_teachers),

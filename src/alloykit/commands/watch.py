@@ -37,7 +37,8 @@ def watch(
     their columns. output: the page; watch.html in the run folder if not given. trust_remote_code: run code that comes with the student.
 
     Returns `labels`, `confidence`, `energy`, `foreign`, `changed`, `psi` (the largest index that chance does not explain, else 0) and `page`,
-    the file that was written. The page has no texts. Of a run with several questions, `questions` has this for each, and `psi` is the largest. AlloyError.
+    the file that was written. The page has no texts. Of a run with several questions, `questions` has this for each, and `psi` is the largest. AlloyError
+    for an unfinished run, for texts that cannot be read, and for `output` with several questions.
     """
     folder = RunFolder(folder_of(run))
     if folder.questions and output is not None:

@@ -30,15 +30,15 @@ def load_texts(
 ) -> Texts:
     """Read texts into one table.
 
-    origin: a csv, tsv, jsonl, txt (one text per line; all these also gzipped) or parquet file; a folder of
-        them, read in the order of their names; a hub id "owner/name"; a list of strings, of (text, pair) or
+    origin: a csv, tsv, json, jsonl, ndjson, txt (one text per line; all these also gzipped) or parquet file; a folder
+        of them, read in the order of their names; a hub id "owner/name"; a list of strings, of (text, pair) or
         of dicts; one column of a table of pandas or polars; a `datasets.Dataset`; or TextsOptions.
     want_labels: labels are needed; their column is "label" unless `label` names another. Without it labels
         are read only if `label` is given.
     options: fields of TextsOptions. They override those of `origin`.
 
     Warns (AlloyWarning) about dropped rows and skipped files. Raises AlloyError for everything that the user
-    must fix: a missing file or column, text that is not UTF-8, labels without names, no usable row.
+    must fix: a missing file or column, text that is not UTF-8, labels without names, no usable row, wrong options.
     """
     try:
         settings, location = _settings_and_location(origin, options)

@@ -14,7 +14,7 @@ from alloykit.blocks import PathText
 from alloykit.digests import digest, file_sha256
 from alloykit.errors import AlloyError
 from alloykit.methods.inputs import Gives
-from alloykit.names import quoted, rename, shown
+from alloykit.names import quoted, refuse_single, rename, shown
 from alloykit.paths import user_path
 from alloykit.teachers.function import FunctionInfo
 from alloykit.teachers.function_in_memory import Teacher
@@ -66,12 +66,13 @@ def from_sklearn(
 
     model: has `predict_proba`, which takes a list of texts, and `classes_` (or `labels`, as SetFit has): a pipeline that begins with a
     vectorizer. labels: names of the classes in their order, or a dictionary class → name; the classes themselves if not given. name,
-    version: as in `alloykit.Teacher`. AlloyError for a model that cannot be a teacher.
+    version: as in `alloykit.Teacher`. AlloyError for a model that cannot be a teacher, and for labels that are not those of its classes.
     """
-    shown = name or type(model).__name__.lower()
-    classes = classes_of(model, shown)
+    refuse_single(labels, "labels")
+    called = name or type(model).__name__.lower()
+    classes = classes_of(model, called)
     if labels is None or isinstance(labels, Mapping):
-        found = rename(classes, labels or {}, shown)
+        found = rename(classes, labels or {}, called)
     else:
         found = tuple(labels)
         if len(found) != len(classes):
@@ -79,7 +80,7 @@ def from_sklearn(
                 expected=f"{len(classes)} labels for the classes {quoted(classes)}",
                 got=f"{len(found)}: {quoted(found)}",
             )
-    return Teacher(model.predict_proba, found, shown, version, kind="scikit-learn model")
+    return Teacher(model.predict_proba, found, called, version, kind="scikit-learn model")
 
 
 def classes_of(model: Any, name: str) -> tuple[str, ...]:
