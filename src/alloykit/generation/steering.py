@@ -1,6 +1,6 @@
 """Weighted decoding (StrataNet, Eq. 1): a teacher's probability of the class weights the language model's most probable tokens.
 
-    P(x_t | x_<t, c) ∝ P_LM(x_t | x_<t) · P_T(c | x_≤t)^γ
+    p(x_t | x_<t, y) ∝ p_LM(x_t | x_<t) · p_i(y | x_≤t)^γ          y: the class; p_LM: the language model; p_i: teacher i
 
 Only the top m tokens are weighted, all others are left out. The teacher reads continuations as text, with its own tokenizer.
 """
@@ -15,7 +15,7 @@ from torch import Tensor
 from transformers import LogitsProcessor
 
 Scorer = Callable[[Sequence[str]], Tensor]
-"""Texts → log P_T(· | text), [n, C_i] float32."""
+"""Texts → log p_i(· | text), [n, C_i] float32."""
 
 
 class Steering(LogitsProcessor):  # type: ignore[misc]

@@ -38,7 +38,7 @@ SAMPLED_OPTIONS = (
 
 @dataclass(frozen=True)
 class GeneratedText:
-    """One text. `confidence`: P_T(label | text). `perplexity`: per token, of the language model without steering."""
+    """One text. `confidence`: the teacher's probability of `label`. `perplexity`: per token, of the language model without steering."""
 
     text: str
     label: str

@@ -5,8 +5,8 @@ extractor F (two linear layers with a ReLU between them); decoders Dec_i of the 
 
     Σ_i MMD²(F a_s, F a_i) + Σ_i MSE(Dec_i(F a_i), h_i)
 
-h is the mean of a text's last states over its real tokens (ours). With `features: tokens`, as in MUKA's public code, h are the states
-of all L tokens, and a text is one point of the MMD: the L features of its tokens side by side, L · d_s/4 numbers. MMD² couples the texts of a batch.
+h_i is the mean of a text's last states over its real tokens (ours). With `features: tokens`, as in MUKA's public code, they are the states
+of all L tokens, and a text is one point of the MMD: the L features of its tokens side by side, L · d/4 numbers for a student of width d. MMD² couples the texts of a batch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rule in place of a mixture if the pool has too few texts for one: labels' probabilities from energies, numbers of labels and answers (ours: Alloy, Eqs. 25, 26).
 
     w_i(x) ∝ C_i exp(2 E_i(x))                                                                                                    (25)
-    r_c(x) ∝ a_c(x) Σ_{i knows c} w_i(x)          T by Eqs. 7 and 12 with b_i = 1: T(x) = Σ_i γ_i Pad_i(p_i)                      (26)
+    r_c(x) ∝ a_c(x) Σ_{i knows c} w_i(x)          T by Eqs. 7 and 12 with clarity_i = 1: T(x) = Σ_i γ_i Pad_i(p_i)                (26)
 
 E_i: the standardised energy, Eq. 2. C_i: how many labels teacher i knows. If all labels are equally frequent, C_i / C is the share of the texts that teacher i knows.
 If the energies of texts whose label a teacher knows, and those of the others, have normal distributions with equal variances, the log-odds that it knows a text

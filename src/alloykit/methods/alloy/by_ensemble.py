@@ -1,6 +1,6 @@
 """What takes the place of a mixture that cannot tell teachers apart: the ensemble of the teachers (ours: Alloy, Eq. 32).
 
-    T(x) = softmax([z_1; …; z_N])          the target of Vanilla KD; every text counts 1                                           (32)
+    T(x) = softmax([logits_1; …; logits_N])          the target of Vanilla KD; every text counts 1                                 (32)
 
 The texts of such a pool are probably not about the teachers' labels. Then the energies say little too: they are standardised over texts of which no teacher
 knows any. The student also learns what each teacher says of its own labels (Eqs. 23, 24).

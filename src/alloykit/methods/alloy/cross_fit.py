@@ -1,8 +1,8 @@
 """Two-fold cross-fitting: the temperature of the routing, and whether the states can tell labels apart (ours: Alloy, Eqs. 9, 10).
 
-The pool is split at random into two halves. s′(x) are the scores of x by the mixture that was fitted to the half without x.
+The pool is split at random into two halves. η′(x) are the scores of x, the logarithms of Eq. 6, by the mixture that was fitted to the half without x.
 
-    α = argmax_{0.02 ≤ α ≤ 1} mean_x log k′_{i*(x)}(x; α)          k′_i(x; α) = Σ_{c ∈ Y_i} softmax_c(α s′_c(x))                  (9)
+    α = argmax_{0.02 ≤ α ≤ 1} mean_x log k′_{i*(x)}(x; α)          k′_i(x; α) = Σ_{c ∈ Y_i} softmax_c(α η′_c(x))                  (9)
     skill = (hits − chance) / (1 − chance)                                                                                   (10)
 
 i*(x): the teacher that most probably knows x, by the mixture of all texts. hits: the share of texts for which the states alone choose, among the

@@ -1,6 +1,6 @@
 """The teachers' energies: how strongly each teacher's logits react to a text (ours: Alloy, Eqs. 2, 5).
 
-    E_i(x) = (log Σ_c exp z_i,c(x) − mean_i) / sd_i          mean_i, sd_i: over the pool                                         (2)
+    E_i(x) = (log Σ_c exp logit_i,c(x) − mean_i) / sd_i      mean_i, sd_i: over the pool                                         (2)
     ℓ_i(x) = log N(E_i; m_i, s_i) − log N(E_i; m'_i, s'_i)                                                                       (5)
 
 A teacher that gives probabilities only has E_i from the log of its largest probability (methods/muka/logit_confidences.py). Where a teacher has

@@ -1,16 +1,16 @@
 """How accurate the routed answers are, estimated without labels (ours: Alloy, Eqs. 16, 17).
 
-    Â = routed · (skill + confidence) / 2          routed = views^{3/4}                                                          (16)
-    Â_c = min(1, Â · g_c h_c / (g h))                                                                                           (17)
+    Â = routed · (skill + confidence) / 2          routed = same^{3/4}                                                           (16)
+    Â_c = min(1, Â · P_c Q_c / (P Q))                                                                                           (17)
 
-A routed answer is right if the right teacher gives it, and this teacher is right. views is the share of texts that two mixtures send to the same teacher:
-one sees only the teachers' own states, the other only the neutral encoder's. If each alone were right on a share q and their errors were independent, both would
-be right on q²; if they were wrong about the same texts, on q. So q is between views^{1/2} and views; we take the middle exponent. Where there is one kind of
+A routed answer is right if the right teacher gives it, and this teacher is right. same is the share of texts that two mixtures send to the same teacher:
+one sees only the teachers' own states, the other only the neutral encoder's. If each alone were right on a share π and their errors were independent, both would
+be right on π²; if they were wrong about the same texts, on π. So π is between same^{1/2} and same; we take the middle exponent. Where there is one kind of
 states, routed is another share, without an exponent: the texts that the mixture of all texts and the mixture of the half without the text send to the same teacher. Two teachers count as one if both know the
 most likely label of the first mixture, and that of the second. skill is Eq. 10, how often the states of a text and its teacher's answer choose the same label of this teacher;
 confidence is the mean probability of the answer of i*(x) in Eq. 12. With few texts the skill is too low, and the confidence is nearly always too high.
-None is a guarantee: both views can be wrong about the same texts. g and h are the shares of texts with the same teacher, and with the same label, before chance
-is subtracted; g_c and h_c are these shares among the texts whose most likely label is c.
+None is a guarantee: both views can be wrong about the same texts. P and Q are the shares of texts with the same teacher, and with the same label, before chance
+is subtracted; P_c and Q_c are these shares among the texts whose most likely label is c.
 
 If the mixture has a background, the estimate is about the texts outside of it. With labelled texts of nearly all labels (few_labels.py: FewLabels.covers), the mean confidence of the calibrated ρ (Eq. 14) is the
 estimate, over all texts and over those whose most likely label is c.

@@ -1,15 +1,15 @@
 """What a few labelled texts add: a classifier on states, answers and energies, combined with the mixture (ours: Alloy, Eqs. 13–15).
 
-    q(x) = softmax(W [z(x), max(log a(x), −6), 2 E(x)] + w) over L          multinomial logistic regression on the labelled texts      (13)
-    ρ_c(x) ∝ exp(α′ s_c(x) + g_c(x))          g_c = β log q_c − log w for c ∈ L, otherwise 0                                     (14)
-    w(x) = Σ_{c ∈ L} exp(α′ s_c) q_c^β / Σ_{c ∈ L} exp(α′ s_c)
+    q(x) = softmax(W [z(x), max(log a(x), −6), 2 E(x)] + bias) over L       multinomial logistic regression on the labelled texts      (13)
+    ρ_c(x) ∝ exp(α′ η_c(x) + g_c(x))          g_c = β log q_c − log q̄ for c ∈ L, otherwise 0                                     (14)
+    q̄(x) = Σ_{c ∈ L} exp(α′ η_c) q_c^β / Σ_{c ∈ L} exp(α′ η_c)
     α′, β = argmax mean_x log ρ_{label(x)}(x) over the labelled texts, 0.02 ≤ α′ ≤ 1, 0 ≤ β ≤ 2
-    r_c(x) ∝ exp(α [s_c(x) + g_c(x) / α′])          α of Eq. 9                                                                  (15)
+    r_c(x) ∝ exp(α [η_c(x) + g_c(x) / α′])          α of Eq. 9                                                                  (15)
 
-L: the labels that have a labelled text. The classifier knows nothing of the others. With w, the labels of L have the same probability together as without the
-classifier, so it only divides this probability among them. If L has all labels, w does not matter.
+L: the labels that have a labelled text. The classifier knows nothing of the others. With q̄, the labels of L have the same probability together as without the
+classifier, so it only divides this probability among them. If L has all labels, q̄ does not matter.
 
-s are the mixture's scores; the labelled texts are its anchors (methods/alloy/mixture.py). For α′ and β both parts are cross-fitted: a labelled text
+η are the mixture's scores, the logarithms of Eq. 6; the labelled texts are its anchors (methods/alloy/mixture.py). For α′ and β both parts are cross-fitted: a labelled text
 is scored by a mixture and a classifier that were fitted without it. So the labelled texts decide the weights of mixture and classifier. β is 0
 unless it raises the mean log ρ by more than its standard error over the labelled texts. With one text per label it is 0. With many labels
 and twenty texts per label, the classifier counts more.
@@ -136,7 +136,7 @@ class FewLabels:
         return float(self.classifier.seen[rho.argmax(-1)].mean()) >= COVERED
 
     def scores(self, mixture: Tensor, view: View) -> Tensor:
-        """s + g / α′ of Eq. 15. mixture: s, [B, C]."""
+        """η + g / α′ of Eq. 15. mixture: η, [B, C]."""
         logs, seen = self.classifier.log_probabilities(view), self.classifier.seen
         return combined(self.alpha * mixture, self.beta * logs, seen) / self.alpha
 
@@ -158,7 +158,7 @@ class FewLabels:
 
 
 def combined(mixture: Tensor, classifier: Tensor, seen: Tensor) -> Tensor:
-    """The exponent of Eq. 14. mixture: α′ s, classifier: β log q, [B, C] each; seen: 1 for the labels of L, [C] or [B, C]."""
+    """The exponent of Eq. 14. mixture: α′ η, classifier: β log q, [B, C] each; seen: 1 for the labels of L, [C] or [B, C]."""
     of_seen = seen.expand_as(mixture) > 0
     moved = mixture + classifier
     before, after = (s.masked_fill(~of_seen, -torch.inf).logsumexp(-1, keepdim=True) for s in (mixture, moved))

@@ -4,14 +4,14 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
 
     z(x), E_i(x): states and energies          methods/alloy/states.py, Eq. 1; methods/alloy/energies.py, Eqs. 2, 5
     texts that repeat others, left out of the fit              methods/alloy/repeated.py, Eq. 30
-    r_c(x): how likely label c is              methods/alloy/mixture.py, Eqs. 3–6; softmax(α s), α by cross-fitting, Eq. 9
+    r_c(x): how likely label c is              methods/alloy/mixture.py, Eqs. 3–6; softmax(α η), α by cross-fitting, Eq. 9
     γ_i(x), margin(x)                          methods/alloy/routing.py, Eqs. 7, 8
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
     b(x): how likely no teacher knows x        methods/alloy/background.py, Eqs. 18, 19; only if Eq. 20 finds such texts, otherwise 0
     f(x): 1, or what the energies say of the teacher       methods/alloy/energy_weights.py, Eqs. 28, 29; only if energies are clear
     v(x) = u(x) f(x) margin(x) + 1e-6          u(x) = 1 − ¾ b(x)                                                               (22)
     O(x): what each teacher says of its own labels             methods/own_labels.py, Eq. 23
-    L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ u(x) O(x)]                                                                             (24)
+    loss = mean_x [v(x) KL(T(x) ‖ S(x)) + λ u(x) O(x)]                                                                          (24)
 
 If the pool is too small, energies and numbers of labels give the teachers their weights (methods/alloy/by_energy.py, Eqs. 25, 26). If the states cannot tell
 labels apart, or two views of the texts often name different labels and different teachers (methods/alloy/acceptance.py), T is the ensemble's
@@ -63,7 +63,7 @@ MIN_PROBABILITY = 1e-12  # probability
 
 
 class Alloy(Method):
-    """T(x) = Σ_i γ_i [b_i Pad_i(p_i) + (1 − b_i) r restricted to Y_i], γ and r from a mixture fitted to the pool; and each teacher teaches its own labels."""
+    """T(x) = Σ_i γ_i [clarity_i Pad_i(p_i) + (1 − clarity_i) r restricted to Y_i], γ and r from a mixture fitted to the pool; and each teacher teaches its own labels."""
 
     name = "alloy"
     title = "Alloy: each text taught by the teacher whose label clusters it falls into"

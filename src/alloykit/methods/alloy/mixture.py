@@ -1,14 +1,14 @@
 """A mixture over the labels of all teachers, fitted to an unlabelled pool from two views: states and energies (ours: Alloy, Eqs. 3–6).
 
     r_c ∝ a_c Σ_{i knows c} softmax_i(E_i / sd)                                              at the start                        (3)
-    r^S_c ∝ π̃_c N(z; μ_c, Σ) a_c                                                             by states and answers               (4)
-    r_c ∝ r^S_c exp(Σ_{i knows c} ℓ_i)                                                        and by energies (Eq. 5)             (6)
+    r^states_c ∝ π̃_c N(z; μ_c, Σ) a_c                                                        by states and answers               (4)
+    r_c ∝ r^states_c exp(Σ_{i knows c} ℓ_i)                                                   and by energies (Eq. 5)             (6)
     a_c(x) = ∏_{i knows c} p_i(c | x)^{1 / teachers that know c}          π̃_c ∝ √(mean_x r_c)
 
     μ_c = Σ_x r_c(x)² z(x) / Σ_x r_c(x)²
 
 Σ is the common covariance of the labels around their μ under r, shrunk by three quarters towards a multiple of the identity. ℓ is fitted to
-k^S_i = Σ_{c ∈ Y_i} r^S_c. Twelve iterations of Eqs. 4–6. sd: of the energies' differences to their mean over the teachers, over the pool.
+k^states_i = Σ_{c ∈ Y_i} r^states_c. Twelve iterations of Eqs. 4–6. sd: of the energies' differences to their mean over the teachers, over the pool.
 
 Of a text that some teachers have no answer to, only the others count in Eqs. 3–6, and the labels that none of them knows have r_c = 0.
 A labelled text (an anchor) has r = 1 for its label in every iteration, and counts as three texts.

@@ -1,9 +1,9 @@
 """The student's target, from responsibilities and the teachers' answers (ours: Alloy, Eqs. 11, 12).
 
-    b_i = (mean_x max_c p_i(c | x) − 1/C_i) / (1 − 1/C_i)          the mean over the texts that teacher i knows, weighted by k_i  (11)
-    T(x) = Σ_i γ_i [ b_i Pad_i(p_i) + (1 − b_i) r restricted to Y_i ]                                                          (12)
+    clarity_i = (mean_x max_c p_i(c | x) − 1/C_i) / (1 − 1/C_i)    the mean over the texts that teacher i knows, weighted by k_i  (11)
+    T(x) = Σ_i γ_i [ clarity_i Pad_i(p_i) + (1 − clarity_i) r restricted to Y_i ]                                              (12)
 
-b_i is the clarity of teacher i's answers: 1 if its answers have probability 1, 0 if it guesses. A clear teacher knows best which of its labels a text has.
+clarity_i is that of teacher i's answers: 1 if its answers have probability 1, 0 if it guesses. A clear teacher knows best which of its labels a text has.
 A barely trained teacher answers 0.55 and 0.45. Then the responsibilities know better, because they also use which texts are similar.
 """
 
@@ -19,7 +19,7 @@ from alloykit.methods.alloy.routing import knows_label, teacher_weights
 
 
 def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
-    """b of Eq. 11, [N] float64. probabilities: [n, C_i] each; r [n, C]; answered [n, N] bool: which texts count for which teacher."""
+    """Eq. 11, [N] float64. probabilities: [n, C_i] each; r [n, C]; answered [n, N] bool: which texts count for which teacher."""
     known, found = knows_label(r, owners, answered), []
     for i, p in enumerate(probabilities):
         chance = 1 / p.shape[-1]
@@ -44,7 +44,7 @@ def confidence_of_answers(
 def target(
     space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor, answered: Tensor | None = None
 ) -> Tensor:
-    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b; answered [B, N] bool: which teacher has an answer."""
+    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: clarity; answered [B, N] bool: which teacher has an answer."""
     owners = space.has_label().to(r.device)
     gamma, found = teacher_weights(r, owners, answered), torch.zeros_like(r)
     for i, p in enumerate(probabilities):

@@ -1,9 +1,9 @@
 """Two mixtures of one pool, one for each kind of states, and how often they name the same label or teacher (ours: Alloy, Eqs. 27, 31).
 
-    κ = (agree − chance) / (1 − chance)          chance = Σ_c q_c q′_c                                                          (27)
+    κ = (agree − chance) / (1 − chance)          chance = Σ_c share_c share′_c                                                  (27)
     κ′ = (same − 1/N) / (1 − 1/N)                                                                                               (31)
 
-agree is the share of texts to which both mixtures give the same label; q_c and q′_c are the shares of texts to which they give label c. This is Cohen's κ
+agree is the share of texts to which both mixtures give the same label; share_c and share′_c are the shares of texts to which they give label c. This is Cohen's κ
 (1960). One mixture sees only the teachers' own states, the other only the neutral encoder's. If the pool's texts are about the labels, both find the
 same groups of texts. If they are about something else, or if labels are of style and not of topic, each finds groups of its own.
 

@@ -16,8 +16,8 @@ Losses (Eqs. 7–8):
 Our copy of the paper lacks its formulas. These parts are reconstructed or ours:
 
 - the logistic scale of c, fitted to the teacher's own generated texts against those of the others
-- ĉ = softmax_i(logit(c_i) / τ_c) of the last block
-- the temperature, which acts within each teacher's labels only, and T² times that part of L_out (`grouped_kl`)
+- ĉ = softmax_i(logit(c_i) / τ) of the last block
+- the temperature, which acts within each teacher's labels only, and its square, by which that part of L_out is multiplied (`grouped_kl`)
 - blocks as even as possible, and h_i^b = z_i^b
 - A^b does not follow the student: it is detached in L_inter, and learns by reconstructing the confidence-weighted teacher states and by a
   linear head that predicts T(x)
@@ -68,9 +68,10 @@ class StrataNetOptions(MethodOptions):
     temperature: float = Field(0.75, gt=0)
     """Of the teachers' outputs and the student's, within each teacher's labels (Table 4)."""
     sharpness: float = Field(1.0, gt=0)
-    """τ_c: the lower, the more the most confident teacher's answer counts (ours)."""
+    """τ: the lower, the more the most confident teacher's answer counts (ours)."""
     heads: int = Field(4, gt=0)
-    """Attention heads of the amalgamation layer (ours), whose feed-forward part is twice as wide as the student, without dropout (ours)."""
+    """Attention heads of the amalgamation layer (ours); fewer if their number does not divide the student's width. Its feed-forward part is twice as wide as
+    the student, and it has no dropout (ours)."""
     auxiliary: float = Field(1.0, ge=0)
     """Weight of the two losses from which A^b learns (ours)."""
 
