@@ -66,7 +66,8 @@ class WeightedOptions(DistillationOptions):
 
 
 class WeightedEnsemble(Distillation):
-    """w_k fixed, given or by accuracy (the papers choose them by hand; accuracies are ours)."""
+    """w_k fixed, given or by accuracy (the papers choose them by hand; accuracies are ours). `fit` raises AlloyError for given weights that are not one
+    for each teacher, are negative or are all 0."""
 
     name = "w_ensemble"
     title = "KD from a fixed weighted mean of the teachers, with labels"

@@ -37,7 +37,8 @@ class PKDOptions(SingleTeacherOptions):
 
 
 class PKD(SingleTeacher):
-    """The student follows the teacher's [CLS] through its layers."""
+    """The student follows the teacher's [CLS] through its layers. `loss` raises AlloyError for a student that is padded on the left, and for a teacher of
+    another width."""
 
     name = "pkd"
     title = "BERT-PKD: KD, labels, and the teacher's [CLS] at several layers"

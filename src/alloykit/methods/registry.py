@@ -75,7 +75,8 @@ BUILT_IN: tuple[type[Method], ...] = (
 
 
 def methods() -> dict[str, type[Method]]:
-    """All methods by name: the built-in ones, then those of installed packages."""
+    """All methods by name: the built-in ones, then those of installed packages. AlloyError for a package whose method cannot be imported, or has a name
+    that is taken."""
     found = {method.name: method for method in BUILT_IN}
     for entry in installed_methods():
         method = _loaded(entry)
@@ -115,7 +116,7 @@ def installed_methods() -> tuple[EntryPoint, ...]:
 def create(spec: str | Mapping[str, Any]) -> Method:
     """Build a method from its name, or from `{name: …, **options}`.
 
-    Raises AlloyError for an unknown name and pydantic's ValidationError for wrong options.
+    Raises AlloyError for an unknown name, for a method that does not fit in `of`, and as `methods` does; pydantic's ValidationError for wrong options.
     """
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = options.pop("name", None)
@@ -127,7 +128,7 @@ def create(spec: str | Mapping[str, Any]) -> Method:
 
 
 def method_class(name: Any) -> type[Method]:
-    """The method of this name. AlloyError if there is none; it names a similar one."""
+    """The method of this name. AlloyError if there is none, which names a similar one, and as `methods` does."""
     known = methods()
     if not isinstance(name, str) or name not in known:
         installed_methods.cache_clear()  # a notebook may have installed its package since

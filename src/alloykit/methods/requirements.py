@@ -35,7 +35,7 @@ def require_several(method: Method, processes: int) -> None:
     if processes > 1 and method.phases() and not method.several_processes:
         raise AlloyError(
             expected=f"a method whose student {processes} processes can train together",
-            got=f"'{method.name}', whose step depends on all of its texts at once",
+            got=f"'{method.name}', whose student only one process can train",
             hint="Start one process, without `torchrun` or `accelerate launch`, or take another method.",
         )
 

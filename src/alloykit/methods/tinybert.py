@@ -40,7 +40,7 @@ class TinyBertOptions(SingleTeacherOptions):
 
 
 class TinyBert(SingleTeacher):
-    """First the teacher's attention and states, layer by layer; then its answers."""
+    """First the teacher's attention and states, layer by layer; then its answers. `loss` raises AlloyError for another number of attention heads."""
 
     name = "tinybert"
     title = "TinyBERT: attention, states and embeddings first, then the teacher's outputs"
