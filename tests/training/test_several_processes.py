@@ -105,7 +105,7 @@ def test_methods_that_need_a_whole_step_are_refused() -> None:
         try:
             require_several(create(METHODS[name]), 2)
         except AlloyError as error:
-            return f"'{name}'" in str(error)
+            return f"'{name}', whose student only one process can train" in str(error)
         return False
 
     refused = {name for name in METHODS if is_refused(name)}
