@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 from commandline import Call, Finished
+from pydantic import ValidationError
 from running import Fake, Running, running
 
 from alloykit.commands.serve import serve
@@ -22,6 +23,7 @@ from alloykit.models.folder import NONE_OF_THESE
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.web.guard import Guard
+from alloykit.web.predict_request import PredictRequest
 from alloykit.web.refused import Refused
 from alloykit.web.run_server import listen
 from alloykit.web.serve_options import ServeOptions
@@ -89,6 +91,15 @@ def test_an_error_has_the_codes_of_text_embeddings_inference(
     assert set(reply.json) == {"error", "error_type"}
     assert reply.json["error"]
     assert site.post("/predict", {"inputs": "ab"}).status == 200
+
+
+@pytest.mark.parametrize("wrong", [1, [], ["a", "b", "c"], [1], "\ud800", ["\ud800"]])
+def test_a_batch_of_wrong_lists_is_read_up_to_the_first(wrong: object) -> None:
+    """An error takes longer than the list it is about: a body of 900,000 of them kept the server busy for more than 20 seconds."""
+    for inputs in ([wrong] * 1000, [[wrong] * 1000]):
+        with pytest.raises(ValidationError) as found:
+            PredictRequest.model_validate({"inputs": inputs})
+        assert found.value.error_count() <= 5, "at most two for each form of `inputs`"
 
 
 @pytest.mark.parametrize("body", [b'{"text": "\\ud800"}', b'{"text": "a", "pair": "\\udc00"}'])

@@ -20,14 +20,16 @@ def _no_surrogates(text: str) -> str:
 
 ServedText = Annotated[str, AfterValidator(_no_surrogates)]
 """A text of a request."""
-Strings = Annotated[list[ServedText], Field(min_length=1, max_length=2)]
+Strings = Annotated[list[ServedText], Field(min_length=1, max_length=2, fail_fast=True)]
+Batch = Annotated[list[Strings], Field(min_length=1, fail_fast=True)]
+"""Reading ends at the first list that is wrong: a body of wrong ones would otherwise have a million errors, and the server would answer nobody meanwhile."""
 SHAPES = "`inputs` as a string, a pair [string, string], or a batch of lists of one or two strings [[string], [string, string], …]"
 
 
 class PredictRequest(BaseModel):
     """One text, one pair of texts, or a batch of both."""
 
-    inputs: ServedText | Strings | Annotated[list[Strings], Field(min_length=1)] = Field(
+    inputs: ServedText | Strings | Batch = Field(
         examples=["I was charged twice", [["I was charged twice"], ["Where is my parcel?"]]]
     )
     """A string, a pair of strings, or a list of lists of one or two strings."""
