@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asked_service import CHAT, FAST, KEY, TEI, answered, near, teacher, tei
+from asked_service import CHAT, FAST, KEY, TEI, answered, near, scores, teacher, tei
 from local_service import local_service
 
 from alloykit import AlloyError
@@ -176,6 +176,44 @@ def test_faults_that_stay_are_one_message(reply: Any, words: str, monkeypatch: p
             answered(teacher(asked.url, **TEI, retries=2, key_env="SERVICE_KEY"), ["a"])
         assert KEY not in str(raised.value)
         assert asked.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+LONG_KEY = "sk-" + "".join(f"{n:03}" for n in range(60))
+ECHOES: list[Any] = [
+    lambda key: f"<html>{key}".encode(),
+    lambda key: {"headers": {"authorization": f"Bearer {key}"}},
+    lambda key: [{"headers": f"Authorization: Bearer {key}, and more of these words"}],
+    lambda key: {key: 1},
+    lambda key: [[{"label": "bug", "score": key}]],
+    lambda key: [[{"label": key, "score": 0.5}]],
+    lambda key: (200, {"Content-Encoding": key}, b"[]"),
+    lambda key: (500, {}, f"no such key: {key}".encode()),
+]
+
+
+@pytest.mark.parametrize("key", [KEY, LONG_KEY], ids=["short key", "long key"])
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_key_that_the_service_repeats_is_in_no_message(
+    echo: Any, key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also not a part of it: messages are cut."""
+    monkeypatch.setenv("SERVICE_KEY", key)
+    said = ""
+    with local_service(lambda body: echo(key)) as asked:
+        try:
+            answered(teacher(asked.url, **TEI, retries=0, key_env="SERVICE_KEY"), ["a"])
+        except AlloyError as error:
+            said = str(error)
+    said += capsys.readouterr().err
+    assert "…" in said
+    assert not [key[i : i + 8] for i in range(len(key) - 7) if key[i : i + 8] in said]
+
+
+def test_answers_with_many_labels_outside_count_once(capsys: pytest.CaptureFixture[str]) -> None:
+    many = [{"label": f"{n} {'x' * 500}", "score": 0.001} for n in range(100)]
+    with local_service(lambda body: [[*scores(text), *many] for text, *_ in body["inputs"]]) as asked:
+        answered(teacher(asked.url, **TEI), ["a", "b"])
+    assert "answers outside its labels: 2, such as '0 xxx" in capsys.readouterr().err
 
 
 def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:

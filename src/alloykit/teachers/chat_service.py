@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alloykit.errors import AlloyError
-from alloykit.names import shown
+from alloykit.names import short, shown
 from alloykit.teachers.answers import log_probability_of, spread_probabilities
 from alloykit.teachers.json_template import fill, value_at
 from alloykit.teachers.score_service import Post, Read
@@ -57,7 +57,7 @@ class ChatService:
         self.options, self._kind = answer_options(labels)
         self._by_option = {option.lower(): label for option, label in zip(self.options, labels, strict=True)}
         self._by_name = {label.lower(): label for label in labels}
-        self.outside: list[str] = []
+        self.outside: list[str] = []  # an answer each, shortened
 
     def ask(self, texts: Sequence[Read], post: Post) -> list[list[float] | None]:
         """The probabilities of one text, or None. UnreadableAnswer."""
@@ -136,7 +136,7 @@ class ChatService:
             first, rest = self._by_option.get(match[1]), self._by_name.get(match[2].strip(_AROUND))
             label = first if first is not None and first == rest else None
         if label is None:
-            self.outside.append(text.strip())
+            self.outside.append(short(text.strip()))
         return label
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from alloykit.names import shown
+from alloykit.names import short, shown
 from alloykit.teachers.answers import SUM_TOLERANCE, number_of, spread_probabilities
 from alloykit.teachers.json_template import fill, mentions, path_steps, value_at
 from alloykit.teachers.service_client import UnreadableAnswer
@@ -26,8 +26,8 @@ class ScoreService:
         self._request, self._values = request, values
         self._several = mentions(request, "{texts}") or mentions(request, "{inputs}")
         self._paths = {k: path_steps(v) for k, v in (answer.items() if isinstance(answer, Mapping) else [("", answer)])}
-        self._labels, self.batch = list(labels), batch if self._several else 1
-        self.outside: list[str] = []
+        self._labels, self._known, self.batch = list(labels), frozenset(labels), batch if self._several else 1
+        self.outside: list[str] = []  # of each answer with such labels the first one, shortened
 
     def ask(self, texts: Sequence[Read], post: Post) -> list[list[float] | None]:
         """The probabilities of each text, or None. UnreadableAnswer."""
@@ -68,8 +68,9 @@ class ScoreService:
         if not isinstance(answer, Mapping):
             raise UnreadableAnswer(f"{shown(answer)} where labels with scores are expected")
         scores = {str(label).strip(): _finite(score) for label, score in answer.items()}
-        self.outside += [label for label in scores if label not in self._labels]
-        named = {label: score for label, score in scores.items() if label in self._labels}
+        named = {label: score for label, score in scores.items() if label in self._known}
+        if len(named) < len(scores):
+            self.outside.append(short(next(label for label in scores if label not in named)))
         if not named:
             return None
         if self._values == "logits":

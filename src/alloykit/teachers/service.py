@@ -19,7 +19,7 @@ from alloykit.digests import digest
 from alloykit.errors import AlloyError
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
-from alloykit.names import clean_names, short
+from alloykit.names import clean_names
 from alloykit.progress import log_line
 from alloykit.teachers.answer_journal import AnswerJournal, Probabilities
 from alloykit.teachers.chat_service import TEMPLATE, ChatService, answer_options
@@ -208,7 +208,8 @@ class ServiceTeacher(Answerer):
             )
         if outside := self._format.outside:
             log_line(
-                f"teacher {self.info.name}: answers outside its labels: {len(outside):,}, such as '{short(outside[0])}'"
+                f"teacher {self.info.name}: answers outside its labels: {len(outside):,}, such as "
+                f"'{client.without_key(outside[0])}'"
             )
             outside.clear()
         return unread
@@ -223,7 +224,7 @@ class ServiceTeacher(Answerer):
                 half = len(items) // 2
                 return self._batch(client, dict(items[:half])) | self._batch(client, dict(items[half:]))
             with self._lock:
-                self._unreadable, self._example = self._unreadable + len(asked), str(error)
+                self._unreadable, self._example = self._unreadable + len(asked), client.without_key(str(error))
                 if self._unreadable >= BAD and self._unreadable > BAD_SHARE * (self._unreadable + self._readable):
                     raise self._useless() from None
             return set(asked)

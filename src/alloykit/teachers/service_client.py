@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from alloykit.errors import AlloyError
 from alloykit.names import short
 from alloykit.teachers.service_settings import ServiceSettings
+from alloykit.teachers.without_key import without_key
 
 MAX_BYTES = 16 << 20  # of one answer
 LONGEST_PAUSE = 300.0  # seconds before a retry, whatever the service asks for
@@ -194,7 +195,11 @@ class ServiceClient:
 
     def _clean(self, text: str) -> str:
         """A text of the service for a message: short, and without the key, which services may repeat."""
-        return short(text.replace(self._key, "…") if self._key else text) if text.strip() else ""
+        return short(self.without_key(text[:500])) if text.strip() else ""
+
+    def without_key(self, text: str) -> str:
+        """A message that may quote an answer of the service, without the key."""
+        return without_key(text, self._key)
 
 
 def service_key(settings: ServiceSettings, teacher: str) -> str:
