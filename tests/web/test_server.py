@@ -213,6 +213,13 @@ def test_the_pages_load_nothing_from_elsewhere_and_escape_names(site: Running) -
     assert site.get("/info").json["model_type"]["classifier"]["id2label"] == {"0": EVEN, "1": ODD}
 
 
+def test_a_folder_whose_name_is_not_utf8_has_all_pages() -> None:
+    with running(Fake(), name="toy \udcff") as other:
+        pages = [other.get(path) for path in ("/", "/docs", "/info", "/openapi.json")]
+    assert [page.status for page in pages] == [200] * 4
+    assert pages[2].json["model_id"] == "toy \\udcff"
+
+
 def test_the_answers_of_a_real_student_are_those_of_predict(finished: Finished) -> None:
     student = Predictor.load(finished.folder / "student")
     texts = ["please refund my money", "the parcel is late again", "broken box"]

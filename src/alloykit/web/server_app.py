@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from alloykit.escape import visible
 from alloykit.finished_runs.explain_text import TextExplainer
 from alloykit.serving.classifier import Classifier
 from alloykit.web.answer_queue import AnswerQueue
@@ -31,6 +32,7 @@ def server_app(
 ) -> Guard:
     """The ASGI application. name: the model's name on its pages. explainer: gives the teachers' answers for the page; without one the page
     shows `why_no_teachers`. begin: called first in the thread that computes."""
+    name = visible(name)  # the name of a folder need not be UTF-8
     metrics = ServerMetrics()
     queue = AnswerQueue(classifier, options, metrics, begin)
 
