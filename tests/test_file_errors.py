@@ -12,9 +12,10 @@ import safetensors.torch
 import torch
 
 from alloykit.errors import AlloyError
-from alloykit.file_errors import file_errors, os_error, scratch
+from alloykit.file_errors import check_readable, file_errors, os_error, scratch
 from alloykit.files import write_atomic
 from alloykit.json_files import read_json
+from alloykit.knowledge.store.artifacts import recorded
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -93,6 +94,19 @@ def test_what_is_in_the_way_is_named(way: Any, tmp_path: Path) -> None:
 def test_a_folder_that_is_read_as_a_file(tmp_path: Path) -> None:
     with pytest.raises(AlloyError, match="A folder is in the way"):
         read_json(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["a pipe", "a device"])
+def test_a_pipe_or_a_device_is_not_read(kind: str, tmp_path: Path) -> None:
+    """A pipe without a writer would be read for ever."""
+    path = tmp_path / "inputs.json"
+    if kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    for read in (read_json, recorded, check_readable):
+        with pytest.raises(AlloyError, match="got a pipe or a device"):
+            read(path)
 
 
 def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:

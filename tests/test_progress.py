@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -29,6 +30,20 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(progress, "time", Clock())
     return progress.time  # type: ignore[attr-defined,no-any-return]
+
+
+def test_a_log_that_is_a_link_or_a_pipe_gets_no_lines(tmp_path: Path) -> None:
+    """A run folder may be somebody else's: its lines could name a command, and the link a script of the user."""
+    (tmp_path / "recipe.yaml").touch()
+    (tmp_path / "script").write_text("mine")
+    (tmp_path / "link.log").symlink_to(tmp_path / "script")
+    (tmp_path / "nowhere.log").symlink_to(tmp_path / "new")
+    os.mkfifo(tmp_path / "pipe.log")
+    for name in ("link.log", "nowhere.log", "pipe.log"):
+        with logged_to(tmp_path / name, "recipe.yaml"):
+            log_line("$(a command)")
+    assert (tmp_path / "script").read_text() == "mine"
+    assert not (tmp_path / "new").exists()
 
 
 def work(total: int | None = 1000) -> None:

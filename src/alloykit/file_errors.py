@@ -117,7 +117,15 @@ def scratch(what: str) -> Iterator[None]:
         yield
 
 
+def refuse_streams(path: Path) -> None:
+    """AlloyError for a pipe, which may have no writer, and for a device, which may have no end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise AlloyError(expected=f"a file {path}", got="a pipe or a device", hint="Put the file itself in its place.")
+
+
 def check_readable(path: Path) -> None:
     """AlloyError that says why a file cannot be read. safetensors says only that it is not there."""
-    with file_errors(path), path.open("rb"):
-        pass
+    with file_errors(path):
+        refuse_streams(path)
+        with path.open("rb"):
+            pass

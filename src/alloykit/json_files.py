@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
-from alloykit.file_errors import file_errors
+from alloykit.file_errors import file_errors, refuse_streams
 from alloykit.files import write_atomic
 
 
@@ -20,6 +20,7 @@ def read_json(path: Path) -> Any:
     """The content of a JSON file. AlloyError if it is damaged or cannot be read."""
     try:
         with file_errors(path):
+            refuse_streams(path)
             return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise AlloyError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -34,9 +35,15 @@ class RunLog:
         """Write a line. If the log cannot be written, the line is lost, and the work continues."""
         self.pending.append(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
         if (self.path.parent / self.marker).exists():
-            with suppress(OSError), self.path.open("a", encoding="utf-8") as file:
+            with suppress(OSError), open(self.path, "a", encoding="utf-8", opener=_opened) as file:
                 file.writelines(self.pending)
             self.pending, self.begun = [], True
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a log. OSError for a link, because the lines would go into a file of its choice, and for a pipe that nobody reads: the folder may be
+    somebody else's."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 @contextmanager

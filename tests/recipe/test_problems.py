@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import types
 import typing
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -14,7 +16,7 @@ from alloykit.errors import AlloyError
 from alloykit.methods.registry import methods
 from alloykit.recipe.problems import QUOTES, explain
 from alloykit.recipe.questions import parse_amalgamation
-from alloykit.recipe.read_recipe import parse
+from alloykit.recipe.read_recipe import parse, read_recipe
 from alloykit.recipe.recipe import Recipe
 from alloykit.recipe.schema import KINDS
 
@@ -148,3 +150,9 @@ def test_a_message_names_the_kind_of_recipe_and_what_is_missing() -> None:
         AlloyError, match=r"questions\.a\.teachers: give at least 1, got \[\](.|\n)*alloykit schema questions"
     ):
         parse_amalgamation({"questions": {"a": {"teachers": []}}, "texts": "x.csv", "student": "y", "output": "z"})
+
+
+def test_a_pipe_is_called_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "recipe.yaml")
+    with pytest.raises(AlloyError, match="a recipe file; got '.*recipe.yaml', which is a pipe or a device"):
+        read_recipe(pipe, Recipe)

@@ -36,8 +36,9 @@ def recipe_values(path: Path, overrides: Sequence[str] | None) -> dict[str, Any]
     if path.is_dir():
         raise AlloyError(expected="a recipe file", got=f"'{path}', which is a folder", hint="Name the YAML file in it.")
     if not path.is_file():
+        got = "is a pipe or a device" if path.exists() else "does not exist"
         raise AlloyError(
-            expected="a recipe file", got=f"'{path}', which does not exist", hint="Check the path; it is a YAML file."
+            expected="a recipe file", got=f"'{path}', which {got}", hint="Check the path; it is a YAML file."
         )
     values = read_yaml(path)
     if values is None:
