@@ -16,6 +16,7 @@ from alloykit.file_errors import check_readable, file_errors, os_error, scratch
 from alloykit.files import write_atomic
 from alloykit.json_files import read_json
 from alloykit.knowledge.store.artifacts import recorded
+from alloykit.knowledge.store.storage import Storage
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -104,7 +105,14 @@ def test_a_pipe_or_a_device_is_not_read(kind: str, tmp_path: Path) -> None:
         os.mkfifo(path)
     else:
         path.symlink_to("/dev/zero")
-    for read in (read_json, recorded, check_readable):
+    store = Storage(tmp_path)
+    for read in (
+        read_json,
+        recorded,
+        check_readable,
+        lambda p: store.read(p.name),
+        lambda p: list(store.pieces(p.name, 9)),
+    ):
         with pytest.raises(AlloyError, match="got a pipe or a device"):
             read(path)
 

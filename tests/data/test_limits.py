@@ -120,9 +120,11 @@ def test_a_parquet_file_of_few_giant_cells_is_refused_before_it_is_read(tmp_path
         load_texts(path)
 
 
-def test_one_long_text_for_many_rows_of_parquet_is_one_string(tmp_path) -> None:
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_one_long_text_for_many_rows_of_parquet_is_one_string(tmp_path, kind) -> None:
     path, text = tmp_path / "a.parquet", "a" * TEXT
-    pq.write_table(pa.table({"text": pa.array([text] * 3000), "label": pa.array([0, 1, None] * 1000)}), path)
+    texts = pa.array([text] * 3000, kind)
+    pq.write_table(pa.table({"text": texts, "label": pa.array([0, 1, None] * 1000)}), path)
     tracemalloc.start()
     rows = list(readers.read_file(path, ["text", "label"]).rows)
     peak = tracemalloc.get_traced_memory()[1]

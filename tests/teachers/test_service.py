@@ -264,6 +264,8 @@ def test_requests_at_once_and_in_a_second() -> None:
     [
         ({"url": f"http://user:{KEY}@host/predict"}, "without a user and a password"),
         ({"url": f"http://host/predict?api_key={KEY}"}, "without a key in it"),
+        ({"url": f"http://host/predict?code={KEY}"}, "without a key in it"),
+        ({"url": f"http://host/predict?sv=1&sig={KEY}"}, "without a key in it"),
         ({"url": "file:///etc/passwd"}, "an address such as"),
         ({"format": "openai"}, "`model: NAME`"),
         ({"format": "openai", "model": "m", "template": "{text}"}, "{options}"),

@@ -50,7 +50,7 @@ class OpenParquet:
             schema = pq.read_schema(path)
             # Read as dictionaries: a small file may refer to one long string in many rows, and each row would be a copy of it. This is slow where the
             # strings differ.
-            kinds = pa.string(), pa.large_string()
+            kinds = pa.string(), pa.large_string(), pa.string_view()
             strings = [name for name in wanted if name not in short and schema.field(name).type in kinds]
             self._file = pq.ParquetFile(path, read_dictionary=strings)
             _refuse_large_cells(self._file.metadata, wanted, f"'{path}'")

@@ -9,7 +9,8 @@ from pydantic import Field, field_validator
 
 from alloykit.teachers.protocol import TeacherSpec
 
-SECRET = ("key", "token", "secret", "password", "signature")
+SECRET = ("key", "token", "secret", "password", "signature")  # also as parts of names
+SHORT_SECRET = ("auth", "code", "pwd", "sig")  # Azure's services send their keys as `code` and `sig`
 
 
 class ServiceSettings(TeacherSpec):
@@ -58,7 +59,8 @@ class ServiceSettings(TeacherSpec):
             raise ValueError(
                 "give the address without a user and a password; a key comes from the variable that `key_env` names"
             )
-        if any(word in name.lower() for name, _ in parse_qsl(parts.query) for word in SECRET):
+        names = [name.lower() for name, _ in parse_qsl(parts.query)]
+        if any(name in SHORT_SECRET or any(word in name for word in SECRET) for name in names):
             raise ValueError("give the address without a key in it; a key comes from the variable that `key_env` names")
         if parts.scheme not in ("http", "https") or not host or any(c.isspace() for c in value):
             raise ValueError("give an address such as http://localhost:8000/predict")

@@ -16,7 +16,7 @@ from typing import TypeVar
 import fsspec
 
 from alloykit.errors import AlloyError
-from alloykit.file_errors import file_errors
+from alloykit.file_errors import file_errors, refuse_streams
 from alloykit.files import check_writing, remove_left_over, replace_atomic, write_atomic
 from alloykit.interrupts import raise_noted
 from alloykit.progress import log_line
@@ -85,6 +85,8 @@ class Storage:
 
     def read(self, name: str) -> bytes:
         def fetch() -> bytes:
+            if self.is_local:
+                refuse_streams(Path(self.path(name)))
             self.fs.invalidate_cache(self.path(name))  # s3fs takes a file that no listing had for missing
             return bytes(self.fs.cat_file(self.path(name)))
 
@@ -93,9 +95,11 @@ class Storage:
     def pieces(self, name: str, size: int) -> Iterator[bytes]:
         """The content of a file, `size` bytes after another."""
         if self.is_local:
-            with file_errors(self.path(name)), open(self.path(name), "rb") as file:
-                while piece := file.read(size):
-                    yield piece
+            with file_errors(self.path(name)):
+                refuse_streams(Path(self.path(name)))
+                with open(self.path(name), "rb") as file:
+                    while piece := file.read(size):
+                        yield piece
             return
         total = self._reached(name, lambda: int(self.fs.info(self.path(name))["size"]))
         for start in range(0, total, size):
