@@ -19,18 +19,23 @@ def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> None:
 
     The links are hard links, which take no space; on another file system they are copies. Both runs replace files and never change them in
     place, so neither run can change the other. Files that are there already stay. A receipt comes after its file: a killed process goes on.
+    What is a symbolic link in the earlier run is left out: a copy of the file behind it would be a private file in the new run, which `push` uploads.
     """
     store = earlier / CACHE
     if not store.is_dir():
         warn_line(f"no cached outputs in {earlier}: every teacher reads every text. --cache names another place")
         return
     with file_errors(store):
-        files = [path for path in store.rglob("*") if path.is_file() and _belongs(path.relative_to(store), teachers)]
-        files += [path for path in [earlier / STATES] if path.is_file()]
+        files = [path for path in store.rglob("*") if _is_own(path) and _belongs(path.relative_to(store), teachers)]
+        files += [path for path in [earlier / STATES] if _is_own(path)]
     for path in sorted(files, key=lambda path: (path.suffix == ".json", path)):
         target = run / path.relative_to(earlier)
         if not os.path.lexists(target):
             link_file(path, target)
+
+
+def _is_own(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _belongs(name: Path, teachers: Collection[str]) -> bool:
