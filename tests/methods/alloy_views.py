@@ -15,19 +15,20 @@ OVERLAPPING = LabelSpace.union([["a", "b", "c"], ["c", "d"]])
 OWNERS = OVERLAPPING.has_label()
 
 
-def drawn(n: int = 40, seed: int = 0) -> tuple[View, list[torch.Tensor]]:
-    """A view of n texts in four clusters, and both teachers' probabilities."""
+def drawn(n: int = 40, seed: int = 0, *, partly: bool = False) -> tuple[View, list[torch.Tensor]]:
+    """A view of n texts in four clusters, and both teachers' probabilities. partly: each teacher has no answer to a fifth of the texts."""
     g = torch.Generator().manual_seed(seed)
     z = torch.randn(n, 3, generator=g).double() + 2 * torch.nn.functional.one_hot(torch.arange(n) % 4, 4)[:, :3]
     p = [torch.softmax(2 * torch.randn(n, k, generator=g).double(), -1) for k in (3, 2)]
-    return View(z, log_answers(OVERLAPPING, p), torch.randn(n, 2, generator=g).double()), p
+    answered = torch.arange(n)[:, None] % 5 != torch.tensor([0, 2]) if partly else None
+    return View(z, log_answers(OVERLAPPING, p, answered), torch.randn(n, 2, generator=g).double(), answered), p
 
 
-def drawn_with_foreign() -> tuple[View, list[torch.Tensor]]:
+def drawn_with_foreign(*, partly: bool = False) -> tuple[View, list[torch.Tensor]]:
     """As `drawn`; a third of the texts lies elsewhere, and no teacher has a large energy there."""
-    view, p = drawn(45)
+    view, p = drawn(45, partly=partly)
     foreign = (torch.arange(45) % 3 == 0).double()[:, None]
-    return View(view.z - 3 * foreign, view.answers, view.energies - foreign), p
+    return View(view.z - 3 * foreign, view.answers, view.energies - foreign, view.answered), p
 
 
 def normal(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> float:
@@ -41,26 +42,28 @@ def by_loops(view: View, p: list[np.ndarray], *, background: bool = False) -> tu
     z, e = view.z.numpy(), view.energies.numpy()
     n, d = z.shape
     owners = {0: [0], 1: [0], 2: [0, 1], 3: [1]}
+    there = np.ones((n, 2), bool) if view.answered is None else view.answered.numpy()
 
     def answer(x: int, c: int) -> float:
         name = OVERLAPPING.names[c]
-        said = [p[i][x, OVERLAPPING.teachers[i].index(name)] for i in owners[c]]
-        return math.prod(said) ** (1 / len(said))
+        said = [p[i][x, OVERLAPPING.teachers[i].index(name)] for i in owners[c] if there[x, i]]
+        return math.prod(said) ** (1 / len(said)) if said else 0.0
 
     def gaussian(i: int, weights: list[float]) -> tuple[float, float]:
+        weights = [w * there[x, i] for x, w in enumerate(weights)]
         mean = sum(w * e[x, i] for x, w in enumerate(weights)) / sum(weights)
         return mean, sum(w * (e[x, i] - mean) ** 2 for x, w in enumerate(weights)) / sum(weights) + 0.01
 
     def density(value: float, about: tuple[float, float]) -> float:
         return math.exp(-0.5 * (value - about[0]) ** 2 / about[1]) / math.sqrt(about[1])
 
-    sd = (e - e.mean(1, keepdims=True)).std()
+    sd = np.concatenate([e[x, there[x]] - e[x, there[x]].mean() for x in range(n)]).std()
     r = []
     for x in range(n):
-        g = np.exp(e[x] / sd)
+        g = np.exp(e[x] / sd) * there[x]
         each = [answer(x, c) * sum(g[i] for i in owners[c]) for c in owners]
         r.append([v / sum(each) for v in each])
-    largest = e.max(1)
+    largest = np.where(there, e, -np.inf).max(1)
     middle = float(np.median(largest))
     b = [0.9 / (1 + math.exp(-(middle - m) / 0.25)) if background else 0.0 for m in largest]
     for _ in range(ITERATIONS):
@@ -84,7 +87,7 @@ def by_loops(view: View, p: list[np.ndarray], *, background: bool = False) -> tu
         inside = [gaussian(i, known[i]) for i in (0, 1)]
         outside = [gaussian(i, [1 - k for k in known[i]]) for i in (0, 1)]
         for x in range(n):
-            ratio = [density(e[x, i], inside[i]) / density(e[x, i], outside[i]) for i in (0, 1)]
+            ratio = [density(e[x, i], inside[i]) / density(e[x, i], outside[i]) if there[x, i] else 1.0 for i in (0, 1)]
             each = [by_states[x][c] * math.prod(ratio[i] for i in owners[c]) for c in owners]
             r[x] = [v / sum(each) for v in each]
             if background:

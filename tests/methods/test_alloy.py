@@ -29,17 +29,17 @@ from alloykit.methods.early_states import early_layers
 from alloykit.outputs import Rows, TeacherRows
 
 
-def test_the_mixture() -> None:
+@pytest.mark.parametrize("partly", [False, True], ids=["all answers", "some answers"])
+def test_the_mixture(partly: bool) -> None:
     """With a label that two teachers share. The parameters are those of the last responsibilities."""
-    view, p = drawn()
+    view, p = drawn(partly=partly)
     wanted = torch.tensor(by_loops(view, [q.numpy() for q in p])[0], dtype=torch.float64)
     fitted = LabelMixture.fit(view, OWNERS)
     torch.testing.assert_close(fitted.means, (wanted**2).T @ view.z / (wanted**2).sum(0)[:, None])
+    first, second = torch.ones(40, 2).double().T if view.answered is None else view.answered.double().T
+    each = wanted[:, :2].sum(-1) + wanted[:, 2] / (1 + second), wanted[:, 2] / (1 + first) + wanted[:, 3]
     assert fitted.history[-1].tolist() == pytest.approx(
-        [
-            float((wanted[:, 0] + wanted[:, 1] + wanted[:, 2] / 2).mean()),
-            float((wanted[:, 2] / 2 + wanted[:, 3]).mean()),
-        ]
+        [float((first * each[0]).mean()), float((second * each[1]).mean())]
     )
     assert len(fitted.history) == ITERATIONS + 1
     torch.testing.assert_close(fitted.log_prior, 0.5 * (wanted.mean(0)).log())

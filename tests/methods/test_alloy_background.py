@@ -9,21 +9,23 @@ import pytest
 import torch
 from alloy_views import OWNERS, by_loops, drawn_with_foreign, normal
 
+from alloykit.methods.alloy.background import Background
 from alloykit.methods.alloy.background_choice import MIN_GAIN, ChosenMixture
 from alloykit.methods.alloy.mixture import LabelMixture
 from alloykit.methods.alloy.routing import shares
 
 
-def test_the_mixture_with_a_background() -> None:
+@pytest.mark.parametrize("partly", [False, True], ids=["all answers", "some answers"])
+def test_the_mixture_with_a_background(partly: bool) -> None:
     """The parameters are those of the last r and b; what is saved gives the same b."""
-    view, p = drawn_with_foreign()
+    view, p = drawn_with_foreign(partly=partly)
     r, b = (torch.tensor(v, dtype=torch.float64) for v in by_loops(view, [q.numpy() for q in p], background=True))
     assert 0.05 < float(b.mean()) < 0.95
     fitted, weights = LabelMixture.fit(view, OWNERS, background=True), r * (1 - b)[:, None]
     torch.testing.assert_close(fitted.means, (weights**2).T @ view.z / (weights**2).sum(0)[:, None])
     assert fitted.background is not None
     torch.testing.assert_close(fitted.background.center, b @ view.z / b.sum())
-    torch.testing.assert_close(fitted.history[-1], shares(weights, OWNERS) / (1 - b).mean())
+    torch.testing.assert_close(fitted.history[-1], shares(weights, OWNERS, view.answered) / (1 - b).mean())
     again = LabelMixture.of(fitted.state(), view.z.device)
     assert torch.equal(again.background_share(view, OWNERS), fitted.background_share(view, OWNERS))
     assert LabelMixture.of(LabelMixture.fit(view, OWNERS).state(), view.z.device).background is None
@@ -55,6 +57,31 @@ def test_whether_there_is_a_background() -> None:
     assert ChosenMixture.fit(view, OWNERS, None, background=True, least=46).mixture.background is None, (
         "too few texts are left"
     )
+
+
+def test_the_limits_of_a_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gain of 3.75 is enough, and so is the smallest number of texts outside."""
+    view, _ = drawn_with_foreign()
+    left = int((LabelMixture.fit(view, OWNERS, background=True).background_share(view, OWNERS) < 0.5).sum())
+    for gain, least, used, too_few in (
+        (3.74, left, False, False),
+        (3.75, left, True, False),
+        (3.75, left + 1, False, True),
+    ):
+        monkeypatch.setattr(
+            LabelMixture, "log_density", lambda self, view, gain=gain: torch.full((45,), 0.0 if self.background is None else gain)
+        )  # fmt: skip
+        chosen = ChosenMixture.fit(view, OWNERS, None, background=None, least=least)
+        assert (chosen.has_background, chosen.too_few) == (used, too_few)
+
+
+@pytest.mark.parametrize("b", [0.0, 1.0])
+def test_no_text_or_every_text_of_the_background(b: float) -> None:
+    """The share is not quite 0 or 1, so its logarithms are finite."""
+    view, _ = drawn_with_foreign()
+    fitted = Background.fit(view.z, torch.full((45,), b).double(), 0.75, 1e-9)
+    assert float(fitted.share) == pytest.approx(b, abs=1e-5)
+    assert bool(fitted.scores(view.z).isfinite().all())
 
 
 def test_texts_of_the_background_get_the_labels_of_the_mixture_without_one() -> None:

@@ -25,11 +25,12 @@ ONE_KNOWS_ALL = [[1, 1, 1, 1, 1], [0, 0, 1, 1, 0], [0, 0, 0, 1, 1]]
 
 
 def gaussians(apart: float) -> EnergyGaussians:
-    """Of three teachers, whose means are 1.2, 1 and 0.8 times `apart` standard deviations from each other."""
-    known = torch.tensor([0.6, 0.5, 0.4], dtype=torch.float64) * apart + torch.tensor([0.1, 0.0, -0.2]).double()
-    unknown = known - torch.tensor([1.2, 1.0, 0.8], dtype=torch.float64) * apart
+    """Of three teachers, whose means are 1.2, 1 and 0.8 times `apart` standard deviations from each other. A standard deviation is 0.8, 1 and 1.1."""
+    deviation = torch.tensor([0.8, 1.0, 1.1], dtype=torch.float64)
+    known = torch.tensor([0.6, 0.5, 0.4]).double() * apart * deviation + torch.tensor([0.1, 0.0, -0.2]).double()
+    unknown = known - torch.tensor([1.2, 1.0, 0.8], dtype=torch.float64) * apart * deviation
     widths = torch.tensor([[0.8, 1.0, 1.1], [1.2, 1.0, 0.9]], dtype=torch.float64)
-    widths = widths / ((widths[0].square() + widths[1].square()) / 2).sqrt()
+    widths = widths / ((widths[0].square() + widths[1].square()) / 2).sqrt() * deviation
     return EnergyGaussians(known, widths[0], unknown, widths[1])
 
 

@@ -56,6 +56,16 @@ def test_epochs_are_the_fewest_that_are_enough(n: int, labels: int, batch_size: 
     assert epochs == MIN_EPOCHS or (epochs - 1) * each < min_steps(labels)
 
 
+@pytest.mark.parametrize(
+    ("steps", "every", "checks"), [(1, 1, 1), (2, 1, 2), (4, 2, 2), (100, 34, 3), (301, 100, 4), (2000, 100, 20), (2001, 101, 20)]
+)  # fmt: skip
+def test_a_student_is_checked_three_to_twenty_times(steps: int, every: int, checks: int) -> None:
+    """At least three times and every hundred steps, but not more than twenty times."""
+    schedule = Schedule.of(steps, TrainingOptions(batch_size=1, epochs=1))
+    assert (schedule.total, schedule.every, schedule.checks) == (steps, every, checks)
+    assert Schedule.of(steps, TrainingOptions(batch_size=1, epochs=1, check_every=7)).every == 7
+
+
 def test_what_the_recipe_says_stays() -> None:
     said = TrainingOptions(epochs=0.5, learning_rate=2e-5)
     assert with_defaults(said, 10, 4, 3, 384) == said

@@ -119,6 +119,41 @@ def test_resuming_forgets_later_checks_and_their_weights(tmp_path):
     assert kept(tmp_path) == []
 
 
+def test_weights_that_are_gone_are_not_chosen(tmp_path):
+    """The third check has a far larger standard error than the second one, at which the weights of the first one were deleted."""
+    selection = Selection(tmp_path, "unlabelled", 1.0)
+    model = feed(selection, [(1.2, 0.01), (1.0, 0.01), (0.95, 1.0)])
+    assert choose(selection.checks, "unlabelled", 1.0).step == 10
+    assert selection.restore(model).step == 20
+    assert model.weight.item() == 20
+
+
+@pytest.mark.parametrize(
+    ("damage", "rule", "intact"),
+    [
+        (lambda folder: None, "unlabelled", True),
+        (lambda folder: (folder / "step-0000010.safetensors").write_bytes(b"other"), "unlabelled", False),
+        (lambda folder: (folder / "step-0000010.safetensors").unlink(), "unlabelled", False),
+        (lambda folder: (folder / "checks.json").write_text("half"), "unlabelled", False),
+        (lambda folder: (folder / "checks.json").unlink(), "unlabelled", False),
+        (lambda folder: (folder / "checks.json").unlink(), "last", True),  # this rule makes no checks
+    ],
+    ids=["nothing", "other weights", "no weights", "no list", "no file", "last"],
+)
+def test_training_goes_on_only_if_the_weights_of_earlier_checks_are_there(damage, rule, intact, tmp_path):
+    feed(Selection(tmp_path, "unlabelled"), [(1.0, 0.1), (1.2, 0.1)])
+    damage(tmp_path)
+    assert Selection(tmp_path, rule).resume(20) is intact
+    assert Selection(tmp_path, rule).resume(0) is True, "from the beginning, nothing is needed"
+
+
+def test_weights_that_a_later_check_made_useless_are_not_needed(tmp_path):
+    """Training goes on from before that check, which is made again. Without such a check, they are missing."""
+    feed(Selection(tmp_path, "unlabelled"), [(1.0, 0.1), (1.2, 0.1), (0.5, 0.1)])
+    assert kept(tmp_path) == [30]
+    assert Selection(tmp_path, "unlabelled").resume(20) is True
+
+
 def test_nan_and_repeated_checks_are_left_out(tmp_path):
     selection = Selection(tmp_path, "unlabelled")
     feed(selection, [(1.0, 0.1), (float("nan"), 0.1), (0.9, 0.0)])
