@@ -98,5 +98,9 @@ def test_how_many_labelled_texts_the_ensemble_labels_correctly() -> None:
     labels = torch.tensor([at if x % 3 else (at + 1) % context.space.size for x, at in enumerate(said)])
     labelled = Pool(replace(rows, labels=labels))
     assert ensemble_accuracy(replace(context, labelled=labelled)) == pytest.approx(8 / 12)
+    lost = torch.ones(12, 3, dtype=torch.bool)
+    lost[0] = ~context.space.has_label()[:, labels[0]]  # nobody who knows its label has an answer to the first text
+    labelled = Pool(replace(unanswered(rows, lost), labels=labels))
+    assert ensemble_accuracy(replace(context, labelled=labelled)) == pytest.approx(8 / 11)
     with pytest.raises(ValueError, match="no labelled texts"):
         ensemble_accuracy(context)

@@ -73,6 +73,7 @@ def test_the_limits_of_a_background(monkeypatch: pytest.MonkeyPatch) -> None:
         )  # fmt: skip
         chosen = ChosenMixture.fit(view, OWNERS, None, background=None, least=least)
         assert (chosen.has_background, chosen.too_few) == (used, too_few)
+        assert ChosenMixture.of(chosen.state(), view.z.device).too_few == too_few
 
 
 @pytest.mark.parametrize("b", [0.0, 1.0])

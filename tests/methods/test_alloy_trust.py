@@ -73,6 +73,13 @@ def test_without_the_mixture_a_teacher_that_another_one_contradicts_counts_less(
     assert by_energy(rows, answers, energies, space, None).targets[0, 0] > 0.9
 
 
+def test_by_energy_a_text_between_two_teachers_hardly_counts() -> None:
+    """Its margin is 0; its weight is not."""
+    space, even = LabelSpace.union((("a", "b"), ("c", "d"))), torch.zeros(1, 2)
+    rows, answers = Rows((TeacherRows(even),) * 2), log_answers(space, [torch.softmax(even, -1)] * 2)
+    assert by_energy(rows, answers, torch.zeros(1, 2), space, None).weights.tolist() == [pytest.approx(1e-6)]
+
+
 def test_too_few_texts_go_by_energy_and_the_run_says_so() -> None:
     pool = Pool((15, 15, 15, 15))
     _, _, notes = routed("alloy", pool)
