@@ -106,6 +106,23 @@ def test_after_step_is_called_once_per_optimiser_step_when_accumulating(quiet_en
     assert [len(at) for _, at, *_ in method.steps] == [12, 12, 6] * 3
 
 
+def test_after_step_is_told_when_to_log_and_when_an_epoch_ends(quiet_encoder, tmp_path):
+    """Of 41 steps, every second one is logged. The last epoch is not whole, and ends too."""
+
+    class Told(Toy):
+        def phases(self):
+            return (Phase("part", epochs=6.7),)
+
+        def after_step(self, step):
+            self.steps.append((step.logs, step.last_of_epoch))
+
+    method = Told()
+    run(method, quiet_encoder, tmp_path, n=11, batch_size=1, accumulate=2)
+    logs, ends = zip(*method.steps, strict=True)
+    assert logs == (False, True) * 20 + (False,)
+    assert [step for step, end in enumerate(ends, 1) if end] == [6, 12, 18, 24, 30, 36, 41]
+
+
 def test_the_loss_is_the_mean_over_texts_plus_the_coupled_term(quiet_encoder, tmp_path):
     method = Toy()
     _, fitted = run(method, quiet_encoder, tmp_path, n=N, batch_size=30)
