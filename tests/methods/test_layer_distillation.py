@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -26,11 +27,13 @@ from one_task import (
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows
+from alloykit.testing.rows import unanswered
 
 
-def test_mt_bert(rows: Rows) -> None:
+@pytest.mark.parametrize(("t", "weighted"), [(1.0, True), (2.0, True), (1.0, False)])
+def test_mt_bert(t: float, weighted: bool, rows: Rows) -> None:
     """Eqs. 1–3."""
-    method, seen = inputs(rows, name="mt_bert")
+    method, seen = inputs(rows, name="mt_bert", temperature=t, weighted=weighted)
     assert method.teacher_layers(seen.context) == ((2, 4), (2, 3)), "⌈j L_i / K⌉"
     for w in seen.modules["maps"].parameters():  # as after some training
         torch.nn.init.normal_(w)
@@ -42,17 +45,55 @@ def test_mt_bert(rows: Rows) -> None:
             for j in range(DEPTH):
                 w = seen.modules["maps"][k][j].weight.detach().double()
                 each = []
-                for t in real(rows, k, x):
-                    mapped = w @ rows.teachers[k].token_states[j][x, t].double()
-                    own = seen.student.hidden_states[j + 1][x, t].double()
+                for at in real(rows, k, x):
+                    mapped = w @ rows.teachers[k].token_states[j][x, at].double()
+                    own = seen.student.hidden_states[j + 1][x, at].double()
                     each.append(sum(float(a - b) ** 2 for a, b in zip(own, mapped, strict=True)) / OWN)
                 far += sum(each) / len(each)
         hidden.append(far)
         s = seen.student.logits[x]
-        taught.append(sum(soft_ce(answer(rows, k, x), s) / (1 + teacher_ce(rows, k, x)) for k in range(2)))
+        omega = [1 / (1 + teacher_ce(rows, k, x)) if weighted else 1.0 for k in range(2)]
+        taught.append(sum(omega[k] * soft_ce(answer(rows, k, x, t), s, t) for k in range(2)))
     close(terms["hidden"].detach(), hidden)
     close(terms["distillation"], taught)
     close(terms["ce"], [-math.log(softmax(seen.student.logits[x])[int(rows.labels[x])]) for x in range(B)])
+
+
+def test_mt_berts_teachers_without_an_answer_do_not_teach(rows: Rows) -> None:
+    """The second text has one answer, the fourth has none."""
+    there = torch.ones(B, 2, dtype=torch.bool)
+    there[1, 1], there[3] = False, False
+    rows = unanswered(rows, there)
+    method, seen = inputs(rows, name="mt_bert", hidden=False)
+    found = method.loss(seen)["distillation"]
+    alone = soft_ce(answer(rows, 0, 1), seen.student.logits[1]) / (1 + teacher_ce(rows, 0, 1))
+    assert float(found[1]) == pytest.approx(alone, rel=1e-5)
+    assert float(found[3]) == 0
+    assert seen.supervision is not None
+    assert bool(seen.supervision.targets.isfinite().all())
+    assert seen.supervision.teacher_weights[1].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("part", ["hidden", "distillation", "task"])
+def test_parts_of_mt_berts_loss_can_be_left_out(part: str, rows: Rows) -> None:
+    method, seen = inputs(rows, name="mt_bert", **{part: False})
+    names = {"hidden": "hidden", "distillation": "distillation", "task": "ce"}
+    assert set(method.loss(seen)) == set(names.values()) - {names[part]}
+    assert method.needs.token_states is method.needs.student_hidden_states is (part != "hidden")
+
+
+def test_the_size_of_mt_berts_mapped_states_is_logged(rows: Rows) -> None:
+    """The mean over teachers and layers of the mean square of W H."""
+    method, seen = inputs(rows, name="mt_bert")
+    logged: list[dict[str, float]] = []
+    with torch.no_grad():
+        for logs in (False, True):
+            method.after_step(SimpleNamespace(logs=logs, log=logged.append, modules=seen.modules, rows=(seen.rows,)))
+    maps, sizes = seen.modules["maps"], []
+    for k, teacher in enumerate(seen.rows.teachers):
+        for j, states in enumerate(teacher.token_states):
+            sizes.append(float(((states.double() @ maps[k][j].weight.detach().double().T) ** 2).mean()))
+    assert logged == [{"mapped_size": pytest.approx(sum(sizes) / 4, rel=1e-5)}]
 
 
 @pytest.mark.parametrize("which", [0, 1])
