@@ -22,6 +22,8 @@ from alloykit.knowledge.store.artifacts import (
     check_made,
     read_tensors,
     record_made,
+    recorded,
+    what_differs,
     with_defaults_of,
 )
 
@@ -99,6 +101,24 @@ def test_a_record_of_an_earlier_version_has_the_defaults_of_later_settings(tmp_p
     ):
         with pytest.raises(AlloyError, match=words):
             check(settings, **others)
+
+
+def test_a_record_grows_and_is_written_only_if_it_changes(tmp_path: Path) -> None:
+    record = tmp_path / "made_of.json"
+    record_made(record, {"texts": "x", "teachers": [1, 2]})
+    record_made(record, {"seed": 3})
+    before = record.stat().st_ino
+    record_made(record, {"seed": 3})
+    assert record.stat().st_ino == before, "an atomic write makes a new file"
+    assert recorded(record) == {"texts": "x", "teachers": [1, 2], "seed": 3}
+    assert what_differs(record, {"teachers": [1, 2, 3]}) == ["teachers: was [1, 2], now [1, 2, 3]"]
+    assert what_differs(record, {"teachers": [1, 4]}) == ["teachers.1: was 2, now 4"]
+    assert what_differs(record, {"texts": None, "new": None}) == ["texts: was 'x', now None"]
+    record_made(record, {"seed": 4}, anew=True)
+    assert recorded(record) == {"seed": 4}
+    record.write_text("[1]")
+    with pytest.raises(AlloyError, match=r"a JSON object in .*made_of\.json; got list"):
+        recorded(record)
 
 
 @pytest.mark.parametrize("record", [{"inner": 5}, {"inner": None}, {"inner": {"rate": []}}, {"newer": "x"}])

@@ -215,3 +215,18 @@ def test_exact_ties_of_hard_mode_are_shared():
     supervision = create({"name": "muka", "mode": "hard", "passes": 0}).supervise(rows, Context(space))
     assert supervision.teacher_weights.tolist() == [[0.5, 0.5, 0.0]]
     assert supervision.weights.item() == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize("mode", ["soft", "hard"])
+def test_a_teacher_that_abstains_is_as_if_it_were_not_there(mode):
+    """However sure it is. It contradicts no other: it lowers no margin either."""
+    rows, space, _, _ = draw("disjoint")
+    sure = TeacherRows(torch.tensor([[9.0, 0, 0, 0]]).expand(B, 4), abstains=torch.ones(B, dtype=torch.bool))
+    method, fewer = create({"name": "muka", "mode": mode, "passes": 0}), LabelSpace.union(SETS["disjoint"][:2])
+    found = method.supervise(Rows((*rows.teachers[:2], sure)), Context(space))
+    alone = method.supervise(Rows(rows.teachers[:2]), Context(fewer))
+    torch.testing.assert_close(found.targets[:, :5], alone.targets)
+    torch.testing.assert_close(found.weights, alone.weights)
+    torch.testing.assert_close(found.teacher_weights[:, :2], alone.teacher_weights)
+    nobody = Rows(tuple(TeacherRows(t.logits, abstains=torch.ones(B, dtype=torch.bool)) for t in rows.teachers))
+    assert method.supervise(nobody, Context(space)).targets.isfinite().all()
