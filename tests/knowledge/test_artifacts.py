@@ -72,6 +72,8 @@ def test_damaged_tensors_are_computed_anew(damage: str, tmp_path: Path) -> None:
     found = read_tensors(path)
     assert found is not None
     assert found[0] == {"of": ["x", 1]}
+    cached_tensors(path, {"of": ("x", 2)}, compute)
+    assert len(calls) == 3, "of other inputs"
 
 
 class Inner(BaseModel):

@@ -6,7 +6,7 @@ import pytest
 import torch
 from random_rows import Pool, rows_of
 
-from alloykit.knowledge.store.with_labelled import UNKNOWN, WithLabelled
+from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.outputs import Rows
 from alloykit.testing.rows import unanswered
 
@@ -26,7 +26,7 @@ def test_every_position_has_its_own_outputs(order: list[int]) -> None:
         for teacher, wanted in zip(found.teachers, rows.teachers, strict=True):
             assert torch.equal(teacher.logits[k], wanted.logits[position])
             assert torch.equal(teacher.probability_sum[k], wanted.probability_sum[position])
-        assert int(found.given[k]) == (UNKNOWN if at < 7 else int(LABELS[at - 7]))
+        assert int(found.given[k]) == (-1 if at < 7 else int(LABELS[at - 7]))
 
 
 @pytest.mark.parametrize("partly", ["pool", "labelled"])
@@ -47,4 +47,4 @@ def test_several_labels_are_given() -> None:
     labels = torch.eye(4, 10).bool()
     given = WithLabelled(Pool(POOL), Pool(LABELLED), labels).rows([8, 0]).given
     assert given is not None
-    assert torch.equal(given, torch.stack([labels[1].long(), torch.full((10,), UNKNOWN)]))
+    assert torch.equal(given, torch.stack([labels[1].long(), torch.full((10,), -1)]))

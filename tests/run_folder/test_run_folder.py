@@ -2,19 +2,101 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from alloykit.errors import AlloyError
+from alloykit.knowledge.store.artifacts import recorded
 from alloykit.recipe.read_recipe import parse
 from alloykit.recipe.recipe import Recipe
-from alloykit.run_folder.file_names import CHANGES, EXPORT, STATE
-from alloykit.run_folder.run_folder import open_run
+from alloykit.run_folder.file_names import CHANGES, ENVIRONMENT, EXPORT, INPUTS, STATE
+from alloykit.run_folder.run_folder import open_run, record_inputs
 
 
-def recipe_in(folder: Path) -> Recipe:
-    return parse({"teachers": ["a", "b"], "texts": "t.csv", "student": "c", "output": str(folder)}, Recipe)
+def recipe_in(folder: Path, **changed: Any) -> Recipe:
+    values = {"teachers": ["a", "b"], "texts": "t.csv", "student": "c", "output": str(folder)}
+    return parse(values | changed, Recipe)
+
+
+def put(folder: Path, name: str) -> None:
+    (folder / name).write_text("{}") if "." in name else (folder / name).mkdir()
+
+
+OTHERS: dict[str, Any] = {
+    "teachers": ["a", "d"],
+    "texts": "u.csv",
+    "student": "d",
+    "method": "muka",
+    "labels": {"keep_apart": True},
+    "training": {"epochs": 9},
+    "validation": {"data": {"path": "v.csv", "label": "y"}},
+    "labelled": {"data": {"path": "l.csv", "label": "y"}},
+    "inference": {"seed": 3},
+}
+
+
+@pytest.mark.parametrize("result", ["student", "training", "metrics.json"])
+def test_a_run_with_results_is_of_one_recipe_and_its_inputs(result: str, tmp_path: Path) -> None:
+    run = open_run(recipe_in(tmp_path, training={"epochs": 3}), {"texts": "1"})
+    assert (tmp_path / ENVIRONMENT).exists()
+    put(tmp_path, result)
+    for section, value in OTHERS.items():
+        with pytest.raises(AlloyError, match=rf"(?s)the recipe that made .*- {section}"):
+            open_run(recipe_in(tmp_path, **({"training": {"epochs": 3}} | {section: value})), {"texts": "1"})
+    with pytest.raises(AlloyError, match="texts: was '1', now '2'"):
+        open_run(recipe_in(tmp_path), {"texts": "2"})
+    with pytest.raises(AlloyError, match="more: not recorded"):
+        record_inputs(run, {"more": "x"})
+    open_run(recipe_in(tmp_path), {"texts": "1"})  # whose number of epochs the texts would decide
+    assert recorded(tmp_path / INPUTS) == {"texts": "1"}
+
+
+def test_a_run_without_results_may_become_another_one(tmp_path: Path) -> None:
+    run = open_run(recipe_in(tmp_path), {"texts": "1"})
+    open_run(recipe_in(tmp_path, method="muka"), {"validation": "2"})
+    assert recorded(tmp_path / INPUTS) == {"validation": "2"}
+    record_inputs(run, {"more": "x"})
+    assert recorded(tmp_path / INPUTS) == {"validation": "2", "more": "x"}
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"), [("cache", True), ("start", True), ("generated", True), ("questions", True), ("mine", False)]
+)
+def test_what_may_be_in_the_folder_before(name: str, allowed: bool, tmp_path: Path) -> None:
+    put(tmp_path, name)
+    with nullcontext() if allowed else pytest.raises(AlloyError, match=r"with other files \('mine'\)"):
+        open_run(recipe_in(tmp_path), {})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["student", "training", "tensorboard", "training.json", "metrics.json", "answers.safetensors", "report.html"],
+)
+def test_overwrite_removes_what_was_made_of_the_student(name: str, tmp_path: Path) -> None:
+    open_run(recipe_in(tmp_path), {})
+    put(tmp_path, name)
+    put(tmp_path, "cache")
+    open_run(recipe_in(tmp_path, method="muka"), {}, overwrite=True)
+    assert not (tmp_path / name).exists()
+    assert (tmp_path / "cache").exists()
+
+
+@pytest.mark.parametrize("kind", ["other files", "a file", "a link to nowhere"])
+def test_a_student_that_is_not_whole_is_refused(kind: str, tmp_path: Path) -> None:
+    open_run(recipe_in(tmp_path), {})
+    student = tmp_path / "student"
+    if kind == "other files":
+        student.mkdir()
+        put(student, "mine.txt")
+    elif kind == "a file":
+        student.write_text("mine")
+    else:
+        student.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(AlloyError, match=rf"a whole student in .*; got {kind}\."):
+        open_run(recipe_in(tmp_path), {})
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
