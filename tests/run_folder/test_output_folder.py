@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 import tiny
 import yaml
 from commandline import Call, Finished, collect, files_of, write_csv, write_recipe
+
+from alloykit.errors import AlloyError
+from alloykit.run_folder.output_folder import check_file, check_new_file, check_output, check_removable, remove
 
 Recipe = dict[str, Any]
 
@@ -144,3 +148,82 @@ def test_no_output_replaces_what_the_command_reads(
     teacher = ("--teacher", models["billing"], "--teacher", models["delivery"])
     call("init", *teacher, "--texts", texts, "--overwrite", "--output", texts).refused("the same file as", "texts.txt")
     assert files_of(tmp_path) == before
+
+
+def test_a_link_to_nowhere_is_no_output(tmp_path: Path) -> None:
+    (tmp_path / "run").symlink_to(tmp_path / "gone")
+    for folder in (tmp_path / "run", tmp_path / "run" / "below"):
+        with pytest.raises(AlloyError, match="a link to nowhere"):
+            check_output(folder)
+    (tmp_path / "gone").mkdir()
+    check_output(tmp_path / "run")
+
+
+def test_a_new_file_replaces_nothing(tmp_path: Path) -> None:
+    path, link = tmp_path / "out.jsonl", tmp_path / "link"
+    check_new_file(path, overwrite=False)
+    path.write_text("mine")
+    link.symlink_to(tmp_path / "gone")
+    for there in (path, link):
+        with pytest.raises(AlloyError, match="which exists, and more"):
+            check_new_file(there, overwrite=False, loses=", and more")
+        check_new_file(there, overwrite=True)
+    check_new_file(Path("/dev/null"), overwrite=False)
+    with pytest.raises(AlloyError, match="got the folder"):
+        check_file(tmp_path, ())
+    with pytest.raises(AlloyError, match="one of"):
+        check_new_file(path, overwrite=True, inputs=[None, "bundled:minilm", tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "ours"),
+    [
+        ("student", "folder", True),
+        ("student", "file", False),
+        ("student", "link", False),
+        ("report.html", "file", True),
+        ("report.html", "folder", False),
+        ("report.html", "link", False),
+        ("export/onnx", "folder", True),
+        ("export/onnx", "nothing", True),
+        ("export/onnx", "link in the path", False),
+    ],
+)
+def test_only_what_alloykit_makes_is_removed(name: str, kind: str, ours: bool, tmp_path: Path) -> None:
+    elsewhere, run = tmp_path / "elsewhere", tmp_path / "run"
+    (elsewhere / "onnx").mkdir(parents=True)
+    run.mkdir()
+    place = run / name
+    if kind == "link in the path":
+        place.parent.symlink_to(elsewhere)
+    elif kind != "nothing":
+        place.parent.mkdir(exist_ok=True)
+        make = {"folder": place.mkdir, "file": place.touch, "link": lambda: place.symlink_to(elsewhere)}
+        make[kind]()
+    for each in (check_removable, remove):
+        with nullcontext() if ours else pytest.raises(AlloyError, match="It is not removed"):
+            each(run, [name])
+    assert place.exists() is not ours
+    assert (elsewhere / "onnx").exists()
+
+
+def test_all_is_removed_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was renamed before the failure has its name again. What an earlier command left does not stand in the way."""
+    for name in ("student", "training", ".removed-student"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    rename = Path.rename
+
+    def refused(path: Path, to: Path) -> Path:
+        if path.name == "training":
+            raise PermissionError(13, "Permission denied")
+        return rename(path, to)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", refused)
+        with pytest.raises(AlloyError, match="training.*remove it yourself"):
+            remove(tmp_path, ["student", "training"])
+    assert (tmp_path / "student" / "file").read_text() == "student"
+    assert (tmp_path / "training" / "file").exists()
+    remove(tmp_path, ["student", "training", "metrics.json"])
+    assert list(tmp_path.iterdir()) == []
