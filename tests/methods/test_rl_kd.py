@@ -312,7 +312,58 @@ def test_algorithm2_learns_at_the_end_of_an_epoch_from_all_of_it(seen: Rows) -> 
         stage.step(last_of_epoch=last)
     once = torch.tensor(expected_update(stage, expected_rewards(stage, "improvement"), "log"), dtype=torch.float64)
     torch.testing.assert_close(stage.policy.weight.double(), 3 * 0.3 * once, rtol=1e-4, atol=1e-5)
+    rewards = expected_rewards(stage, "improvement")
+    bias = [sum(rewards[x] * _pull(ACTIONS[x][k], "log") for x in range(B) if any(ACTIONS[x])) / 4 for k in range(N)]
+    close(stage.policy.bias, [3 * 0.3 * b for b in bias])
     assert not stage.policy.gradient.any()
+    assert not stage.policy.gradient_bias.any()
+
+
+def test_algorithm2_skips_no_step(seen: Rows) -> None:
+    """The policy learns from each step of the student, whatever the reward."""
+    stage = Stage(seen, ACTIONS, schedule="algorithm2", reward="reward1", baseline=False)
+    collected = []
+    for _ in range(3):
+        assert not isinstance(stage.loss(), SkippedStep)
+        stage.step()
+        collected.append(float(stage.policy.gradient.abs().sum()))
+    assert collected == pytest.approx([collected[0], 2 * collected[0], 3 * collected[0]])
+
+
+@pytest.mark.parametrize("reward", ["improvement", "reward2"])
+def test_a_step_without_any_teacher(reward: str, seen: Rows) -> None:
+    """The student learns from the labels; the policy stands still."""
+    stage = Stage(seen, [[0, 0]] * B, reward=reward)
+    for _ in range(2):
+        terms = stage.loss()
+        assert float(terms["ce"].min()) > 0
+        assert "distillation" not in terms or terms["distillation"].tolist() == [0.0] * B
+        stage.step()
+    assert not stage.policy.weight.any()
+    assert not stage.policy.bias.any()
+    assert stage.logged[-1] == {"selected_0": 0, "selected_1": 0, "selected_none": 1}
+
+
+def test_only_reward3_needs_validation_texts() -> None:
+    rewards = ("improvement", "reward1", "reward2", "reward3")
+    assert [create({"name": "rl_kd", "reward": r}).needs.validation for r in rewards] == [False, False, False, True]
+
+
+@pytest.mark.parametrize(("epochs", "names"), [(0, ["joint"]), (2.5, ["pretrain", "joint"])])
+def test_the_phases(epochs: float, names: list[str]) -> None:
+    phases = create({"name": "rl_kd", "pretrain_epochs": epochs}).phases()
+    assert [phase.name for phase in phases] == names
+    assert [phase.epochs for phase in phases] == [epochs or None, None][-len(names) :]
+
+
+def test_the_policys_pre_training_is_the_same_each_time(seen: Rows) -> None:
+    """Whatever random numbers the process has drawn before."""
+    found = []
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        found.append(Stage(seen, policy_epochs=3).policy)
+    assert torch.equal(found[0].weight, found[1].weight)
+    assert found[0].bias.any()
 
 
 def test_accuracy_is_measured_every_so_many_steps(seen: Rows) -> None:
@@ -323,6 +374,27 @@ def test_accuracy_is_measured_every_so_many_steps(seen: Rows) -> None:
         stage.step(accuracy=accuracy)
         kept.append(round(float(stage.policy.accuracy), 3))
     assert kept == [0.0, 0.2, 0.2, 0.2, 0.2, 0.6, 0.6, 0.6], "on the policy's turns, four steps apart"
+
+
+def test_a_measurement_is_due_after_so_many_steps() -> None:
+    policy, due = Policy(1, 1, 1), []
+    for _ in range(8):
+        due.append(policy.should_measure(3))
+        policy.end_step()
+    assert due == [True, False, False] * 2 + [True, False]
+
+
+def test_each_log_is_about_the_steps_since_the_last_one(seen: Rows) -> None:
+    stage = Stage(seen, ACTIONS)
+    for logs in (True, False, True):
+        if logs and stage.logged:  # no teacher in the third step
+            stage.policy.sample = lambda state, generator=None: torch.zeros(len(state), N)  # type: ignore[method-assign]
+        stage.loss()
+        stage.step(logs=logs)
+    assert len(stage.logged) == 2
+    assert stage.logged[1] == pytest.approx({"selected_0": 0.3, "selected_1": 0.2, "selected_none": 0.6})
+    assert stage.policy.shares() == {"selected_0": 0, "selected_1": 0, "selected_none": 0}, "no step since then"
+    assert Policy(1, 2, 1).by_label(["a"]) == {"a": {"texts": 0, "teachers": [0, 0], "none": 0}}
 
 
 def test_what_was_selected_is_counted_and_logged(seen: Rows) -> None:

@@ -348,6 +348,7 @@ def test_collapse_is_seen() -> None:
         (np.mean(cosines), np.exp(-(shares * np.log(shares)).sum())), rel=1e-4
     )
     assert collapse(torch.ones(2, 8)) is None
+    assert collapse(torch.ones(4, 8)) == pytest.approx((1, 1)), "states that are all the same"
 
 
 def test_too_few_own_texts_are_refused() -> None:

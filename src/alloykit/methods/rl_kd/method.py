@@ -23,7 +23,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from alloykit.methods.distillation import (
-    TINY,
     DistillationOptions,
     label_loss,
     mixture,
@@ -109,7 +108,7 @@ class RLKD(Method):
             for part in torch.split(torch.randperm(len(state), generator=generator), BATCH):
                 actions = policy.sample(state[part], generator) * answered[part]
                 mean_of_selected = (_shares(actions) * likelihood[part]).sum(-1)
-                self._learn(policy, state[part], actions, mean_of_selected.clamp(min=TINY).log())
+                self._learn(policy, state[part], actions, mean_of_selected.log())
         return {"mean": mean, "spread": spread, "weight": policy.weight, "bias": policy.bias}
 
     def modules(self, context: Context) -> nn.ModuleDict:
