@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from alloykit.methods.stratanet.blocks import blocks, collapse, pooled_blocks
 from alloykit.methods.stratanet.method import Amalgamation
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.stats.mahalanobis import Gaussians
+from alloykit.testing.rows import take
 
 GROUPS, DEPTH, WIDTH = (("a", "b"), ("c", "d", "e")), 2, 8
 SHAPES = (ModelShape(6, 3), ModelShape(10, 4))
@@ -223,6 +225,19 @@ def test_the_largest_confidence_finds_the_owner_where_msp_does_not_and_widths_do
     assert 0.5 < found["msp"] < 0.8
 
 
+def test_how_sure_a_teacher_is_is_told_apart_also_where_it_is_nearly_certain() -> None:
+    """msp: log p / (1 − p) of the largest probability, the same in every block."""
+    method, known = context(confidence="msp")
+    rows = draw(6, 5)
+    rows = replace(rows, teachers=tuple(replace(t, logits=3 * t.logits.double()) for t in rows.teachers))
+    found = method.log_odds(rows, known)
+    assert found.shape == (6, 2, DEPTH)
+    for x in range(6):
+        for i, teacher in enumerate(rows.teachers):
+            p = max(torch.softmax(teacher.logits[x], -1).tolist())
+            assert found[x, i].tolist() == pytest.approx([math.log(p / (1 - p))] * DEPTH, rel=1e-3)
+
+
 def test_doubling_a_teachers_width_does_not_change_who_is_found() -> None:
     def doubled(rows: Rows) -> Rows:
         second = rows.teachers[1]
@@ -351,6 +366,33 @@ def test_collapse_is_seen() -> None:
     assert collapse(torch.ones(4, 8)) == pytest.approx((1, 1)), "states that are all the same"
 
 
+def test_the_worst_block_is_logged() -> None:
+    """If the step is one that is logged, and has at least three texts."""
+    method, known = context()
+    rows = draw(12, 5)
+    modules, logged = method.modules(known), list[dict[str, float]]()
+    for logs, n in ((False, 12), (True, 2), (True, 12)):
+        step = SimpleNamespace(
+            logs=logs, log=logged.append, modules=modules, rows=(rows, take(rows, [*range(n)])), context=known
+        )
+        with torch.no_grad():
+            method.after_step(step)
+    c, found = method.confidences(rows, known), []
+    for b, part in enumerate(modules["blocks"]):
+        found.append(collapse(part([pooled_blocks(t, DEPTH)[:, b] for t in rows.teachers], c[..., b])))
+    cosines, ranks = zip(*(f for f in found if f is not None), strict=True)
+    assert len(set(cosines)) == len(set(ranks)) == DEPTH
+    assert logged == [{"amalgam_cosine": pytest.approx(max(cosines)), "amalgam_rank": pytest.approx(min(ranks))}]
+
+
+def test_too_few_texts_of_other_labels_are_refused() -> None:
+    rows = draw(200, 1)
+    rows = replace(rows, labels=torch.where(torch.arange(200) < 15, 2, rows.labels % 2))
+    bare = Context(LabelSpace.union(GROUPS), student=ModelShape(WIDTH, DEPTH), teachers=SHAPES, generated=Pool(rows))
+    with pytest.raises(AlloyError, match=r"teacher 1's labels .*got 185 and 15\."):
+        create("stratanet").fit(Pool(rows), bare)
+
+
 def test_too_few_own_texts_are_refused() -> None:
     method = create("stratanet")
     own = Pool(draw(20, 1))
@@ -363,3 +405,4 @@ def test_widths_that_no_head_divides_get_fewer_heads() -> None:
     part = Amalgamation([4], 6, 4, "st", 3)
     layer: nn.TransformerEncoderLayer = part.layer
     assert layer.self_attn.num_heads == 3
+    assert layer.linear1.out_features == 12, "twice as wide as the student"
