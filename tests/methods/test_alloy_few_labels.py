@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from constructed_pools import Pool
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy import few_labels
+from alloykit.methods.alloy.acceptance import ACCEPTED
+from alloykit.methods.alloy.background_choice import ChosenMixture
 from alloykit.methods.alloy.few_labels import ALPHA, BETA, FOLDS, FewLabels, LabelClassifier
+from alloykit.methods.alloy.method import Alloy
 from alloykit.methods.alloy.mixture import ANCHOR, Anchors, LabelMixture, View
+from alloykit.methods.alloy.routing import teacher_weights
+from alloykit.methods.alloy.target import target
+from alloykit.methods.protocol import Context, ModelShape
+from alloykit.methods.registry import create
+from alloykit.testing.rows import RowSource, unanswered
 
 SPACE = LabelSpace.union([["a", "b"], ["c", "d"]])
 OWNERS = SPACE.has_label()
@@ -186,3 +196,51 @@ def test_labels_that_prove_nothing_do_not_count() -> None:
     one = FewLabels.fit(view, Anchors(seen.part(torch.tensor([0])), labels[:1]), OWNERS)
     assert float(one.beta) == 0
     assert one.texts == 1
+
+
+def fitted_with(shown: list[int], answered: torch.Tensor | None = None) -> tuple[Alloy, Pool, Context]:
+    """Alloy, fitted to a pool of four labels with ten labelled texts of each of these. answered: which teacher has an answer to which of them."""
+    pool, method = Pool((30, 30, 30, 30), apart=2.0), create("alloy")
+    at = [i for c in shown for i in torch.nonzero(pool.labels == c).flatten()[:10].tolist()]
+    rows = replace(pool.rows(at), labels=pool.labels[at])
+    labelled = RowSource(rows if answered is None else unanswered(rows, answered))
+    context = Context(pool.space, teachers=(ModelShape(6, 3),) * 2, labelled=labelled)
+    assert isinstance(method, Alloy)
+    state = dict(method.fit(pool, context))
+    return method, pool, replace(context, state=state | {"outcome": torch.tensor(ACCEPTED)})
+
+
+def test_what_the_student_learns_follows_the_labelled_texts() -> None:
+    """T of Eq. 12 with r of Eq. 15. The labelled texts have all labels, so the estimate of the accuracy is the mean confidence of ρ (Eq. 14)."""
+    method, pool, context = fitted_with([0, 1, 2, 3])
+    rows, view = pool.rows(range(len(pool))), method._seen(pool.rows(range(len(pool))), context)
+    plain = ChosenMixture.of(context.state, torch.device("cpu")).scores(view, OWNERS)
+    few, estimate = FewLabels.of(context.state, torch.device("cpu")), method.estimated_accuracy(context)
+    assert few is not None
+    assert estimate is not None
+    confidence = torch.softmax(few.alpha * few.scores(plain, view), -1).amax(-1)
+    assert (estimate.overall, estimate.labelled_texts) == (pytest.approx(float(confidence.mean())), 40)
+    state = context.state | {"label_beta": torch.tensor(1.2).double()}  # the mixture alone is enough for this pool
+    few = FewLabels.of(state, torch.device("cpu"))
+    assert few is not None
+    r, without = (torch.softmax(state["inverse_temperature"] * s, -1) for s in (few.scores(plain, view), plain))
+    assert float((r - without).abs().max()) > 0.01
+    found = method.supervise(rows, replace(context, state=state))
+    wanted = target(pool.space, [t.probabilities() for t in rows.teachers], r, state["clarity"])
+    torch.testing.assert_close(found.targets, wanted.float())
+    torch.testing.assert_close(found.teacher_weights, teacher_weights(r, OWNERS).float())
+
+
+def test_labelled_texts_of_half_the_labels_do_not_estimate_the_accuracy() -> None:
+    method, _, context = fitted_with([0, 2])
+    estimate = method.estimated_accuracy(context)
+    assert estimate is not None
+    assert (int(context.state["labelled"]), estimate.labelled_texts) == (20, 0)
+
+
+def test_labelled_texts_that_nobody_who_knows_their_label_answers_are_left_out() -> None:
+    answered = torch.ones(10, 2, dtype=torch.bool)
+    answered[:3, 0] = False  # the first teacher knows label 0
+    assert int(fitted_with([0], answered)[2].state["labelled"]) == 7
+    answered[:, 0] = False
+    assert "labelled" not in fitted_with([0], answered)[2].state
