@@ -332,8 +332,10 @@ def test_algorithm2_skips_no_step(seen: Rows) -> None:
 
 @pytest.mark.parametrize("reward", ["improvement", "reward2"])
 def test_a_step_without_any_teacher(reward: str, seen: Rows) -> None:
-    """The student learns from the labels; the policy stands still."""
+    """The student learns from the labels; the policy and what it knows of the rewards stand still."""
     stage = Stage(seen, [[0, 0]] * B, reward=reward)
+    stage.policy.average.fill_(0.5)
+    stage.policy.variance.fill_(2.0)
     for _ in range(2):
         terms = stage.loss()
         assert float(terms["ce"].min()) > 0
@@ -341,6 +343,7 @@ def test_a_step_without_any_teacher(reward: str, seen: Rows) -> None:
         stage.step()
     assert not stage.policy.weight.any()
     assert not stage.policy.bias.any()
+    assert (float(stage.policy.average), float(stage.policy.variance)) == (0.5, 2.0)
     assert stage.logged[-1] == {"selected_0": 0, "selected_1": 0, "selected_none": 1}
 
 

@@ -152,6 +152,10 @@ def test_weights_that_a_later_check_made_useless_are_not_needed(tmp_path):
     feed(Selection(tmp_path, "unlabelled"), [(1.0, 0.1), (1.2, 0.1), (0.5, 0.1)])
     assert kept(tmp_path) == [30]
     assert Selection(tmp_path, "unlabelled").resume(20) is True
+    feed(Selection(tmp_path, "unlabelled", 1.0), [(1.0, 0.1), (0.95, 0.1), (0.9, 0.1)])
+    assert kept(tmp_path) == [10, 20, 30]
+    (tmp_path / "step-0000010.safetensors").write_bytes(b"other")
+    assert Selection(tmp_path, "unlabelled", 1.0).resume(20) is False, "weights that are there must be whole"
 
 
 def test_nan_and_repeated_checks_are_left_out(tmp_path):
