@@ -168,7 +168,7 @@ def test_a_new_file_replaces_nothing(tmp_path: Path) -> None:
         with pytest.raises(AlloyError, match="which exists, and more"):
             check_new_file(there, overwrite=False, loses=", and more")
         check_new_file(there, overwrite=True)
-    check_new_file(Path("/dev/null"), overwrite=False)
+    check_new_file(Path("/dev/null"), overwrite=False, inputs=["/dev/null"])  # a terminal is read and written
     with pytest.raises(AlloyError, match="got the folder"):
         check_file(tmp_path, ())
     with pytest.raises(AlloyError, match="one of"):
