@@ -92,28 +92,6 @@ def test_a_batch_waits_until_it_is_full_or_its_first_request_has_waited_enough()
     assert time.perf_counter() - begun < 10, "a server that stops waits for no more requests"
 
 
-def test_a_function_runs_between_two_batches() -> None:
-    doubling = Doubling()
-    batcher = doubling.batcher()
-
-    async def ask() -> list[Any]:
-        first = await doubling.busy(batcher)
-        before = submitted(batcher, [2])
-        await asyncio.sleep(0)
-        calls = [asyncio.ensure_future(batcher.call(function)) for function in (lambda: list(doubling.batches), dict[str, int]().popitem)]  # fmt: skip
-        await asyncio.sleep(0)
-        after = submitted(batcher, [3])
-        await asyncio.sleep(0)
-        doubling.open.set()
-        return await asyncio.gather(first, *before, *calls, *after, return_exceptions=True)
-
-    one, two, seen, failed, three = asyncio.run(ask())
-    assert (one, two, three) == ([2], [4], [6])
-    assert seen == [[1], [2]]
-    assert isinstance(failed, KeyError)
-    assert doubling.batches == [[1], [2], [3]]
-
-
 def test_each_item_of_a_batch_that_fails_gets_the_exception() -> None:
     doubling = Doubling()
     batcher = doubling.batcher()

@@ -26,10 +26,9 @@ class Closed(Exception):
 
 @dataclass
 class _Job(Generic[Item]):
-    """The items of one request, or a function to call. `future`: belongs to `loop`."""
+    """The items of one request. `future`: belongs to `loop`."""
 
     items: Sequence[Item]
-    call: Callable[[], Any] | None
     loop: asyncio.AbstractEventLoop
     future: asyncio.Future[Any]
     since: float
@@ -76,20 +75,6 @@ class Batcher(Generic[Item, Result]):
 
     async def submit(self, items: Sequence[Item]) -> list[Result | Exception]:
         """A result or an exception for each item, in their order. QueueFull if there is no place for all of them; Closed after `close`."""
-        return list(await self._put(items, None))
-
-    async def call(self, function: Callable[[], Any]) -> Any:
-        """What the function returns or raises. It runs in the thread, between two batches. QueueFull, Closed."""
-        return await self._put((), function)
-
-    def close(self) -> None:
-        """Accept nothing more, compute everything that was accepted, and end the thread."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
-        self._thread.join()
-
-    def _put(self, items: Sequence[Item], call: Callable[[], Any] | None) -> asyncio.Future[Any]:
         loop = asyncio.get_running_loop()
         size = max(1, len(items))
         with self._changed:
@@ -97,11 +82,18 @@ class Batcher(Generic[Item, Result]):
                 raise Closed
             if self._waiting + size > self.max_queue:
                 raise QueueFull
-            job = _Job(items, call, loop, loop.create_future(), time.monotonic())
+            job = _Job(items, loop, loop.create_future(), time.monotonic())
             self._jobs.append(job)
             self._waiting += size
             self._changed.notify()
-        return job.future
+        return list(await job.future)
+
+    def close(self) -> None:
+        """Accept nothing more, compute everything that was accepted, and end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
 
     def _work(self) -> None:
         self._begin()
@@ -115,7 +107,7 @@ class Batcher(Generic[Item, Result]):
         with self._changed:
             while not self._jobs and not self._closed:
                 self._changed.wait()
-            while self._jobs and not self._closed and self._jobs[0].call is None and self._waiting < self.max_batch:
+            while self._jobs and not self._closed and self._waiting < self.max_batch:
                 left = self._jobs[0].since + self.max_wait - time.monotonic()
                 if left <= 0:
                     break
@@ -124,35 +116,27 @@ class Batcher(Generic[Item, Result]):
             size = 0
             while self._jobs:
                 job = self._jobs[0]
-                if taken and (job.call is not None or size + len(job.items) > self.max_batch):
+                if taken and size + len(job.items) > self.max_batch:
                     break
                 taken.append(self._jobs.popleft())
                 size += len(job.items)
                 self._waiting -= max(1, len(job.items))
-                if job.call is not None:
-                    break
             return taken
 
     def _run(self, jobs: list[_Job[Item]]) -> None:
-        found: list[Any]
-        if (call := jobs[0].call) is not None:
-            try:
-                found = [call()]
-            except Exception as error:
-                found = [error]
-        else:
-            items = [item for job in jobs for item in job.items]
-            begun = time.perf_counter()
-            try:
-                results = list(self._compute(items))
-            except Exception as error:
-                results = [error] * len(items)
-            self._observe(len(items), time.perf_counter() - begun)
-            found, start = [], 0
-            for job in jobs:
-                found.append(results[start : start + len(job.items)])
-                start += len(job.items)
-        _deliver(list(zip(jobs, found, strict=True)))
+        items = [item for job in jobs for item in job.items]
+        begun = time.perf_counter()
+        try:
+            results: list[Result | Exception] = list(self._compute(items))
+        except Exception as error:
+            results = [error] * len(items)
+        self._observe(len(items), time.perf_counter() - begun)
+        found: list[tuple[_Job[Item], list[Result | Exception]]] = []
+        start = 0
+        for job in jobs:
+            found.append((job, results[start : start + len(job.items)]))
+            start += len(job.items)
+        _deliver(found)
 
 
 def _deliver(found: list[tuple[_Job[Any], Any]]) -> None:
@@ -160,11 +144,7 @@ def _deliver(found: list[tuple[_Job[Any], Any]]) -> None:
 
     def settle(mine: list[tuple[_Job[Any], Any]]) -> None:
         for job, result in mine:
-            if job.future.done():
-                continue
-            if isinstance(result, Exception):
-                job.future.set_exception(result)
-            else:
+            if not job.future.done():
                 job.future.set_result(result)
 
     for loop in {id(job.loop): job.loop for job, _ in found}.values():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from alloykit.errors import AlloyError
-from alloykit.finished_runs.explain_text import Explanation, TextExplainer
 from alloykit.serving.batcher import Batcher, Closed, QueueFull
 from alloykit.serving.classifier import Classifier
 from alloykit.serving.classify import Answer, Asked, TooLong, classify
@@ -56,27 +55,9 @@ class AnswerQueue:
         self._metrics.truncated.inc(sum(answer.truncated for answer in good))
         return good
 
-    async def explanation(
-        self, explainer: TextExplainer, text: str, pair: str | None
-    ) -> tuple[Explanation | None, str]:
-        """The teachers' answers to a text, or None and the reason."""
-        try:
-            found: Explanation | None = await self._batcher.call(lambda: explainer.explain(text, pair))
-        except (QueueFull, Closed):
-            return None, "The server is busy. Try again."
-        except AlloyError as error:
-            return None, str(error)
-        return found, "" if found else NOT_IN_POOL
-
     def close(self) -> None:
         """Accept nothing more, and compute everything that was accepted."""
         self._batcher.close()
-
-
-NOT_IN_POOL = (
-    "The run did not learn from this text, so it has no stored answers of the teachers. "
-    "Start the server with `--teachers` to see their answers to any text."
-)
 
 
 def _no_answer(error: Exception) -> Refused:

@@ -13,6 +13,7 @@ from alloykit.finished_runs.explain_text import TextExplainer
 from alloykit.serving.classifier import Classifier
 from alloykit.web.answer_queue import AnswerQueue
 from alloykit.web.error_answers import answer_errors
+from alloykit.web.explanations import Explanations
 from alloykit.web.guard import Guard
 from alloykit.web.page_routes import add_page_routes
 from alloykit.web.serve_options import ServeOptions
@@ -31,22 +32,25 @@ def server_app(
     begin: Callable[[], None] = lambda: None,
 ) -> Guard:
     """The ASGI application. name: the model's name on its pages. explainer: gives the teachers' answers for the page; without one the page
-    shows `why_no_teachers`. begin: called first in the thread that computes."""
+    shows `why_no_teachers`. begin: called first in each thread that computes."""
     name = visible(name)  # the name of a folder need not be UTF-8
     metrics = ServerMetrics()
     queue = AnswerQueue(classifier, options, metrics, begin)
+    explanations = Explanations(explainer, begin) if explainer else None
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         queue.close()
+        if explanations:
+            explanations.close()
 
     app = FastAPI(
         title=f"alloykit: {name}", version=version("alloykit"), docs_url=None, redoc_url=None, lifespan=lifespan,
         description="Classifies texts. /predict is compatible with text-embeddings-inference.",
     )  # fmt: skip
     answer_errors(app)
-    add_text_routes(app, queue, classifier, options, explainer, why_no_teachers)
+    add_text_routes(app, queue, classifier, options, explanations, why_no_teachers)
     add_status_routes(app, queue, classifier, options, metrics, name)
     add_page_routes(app, name, options, pairs=explainer is None or explainer.is_pair)
     return Guard(app, options=options, metrics=metrics, routes=_routes_without_names(app))

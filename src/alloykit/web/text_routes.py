@@ -6,11 +6,11 @@ from fastapi import FastAPI, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
-from alloykit.finished_runs.explain_text import TextExplainer
 from alloykit.serving.classifier import Classifier
 from alloykit.serving.classify import Asked
 from alloykit.web.answer_queue import AnswerQueue
 from alloykit.web.error_answers import ERRORS
+from alloykit.web.explanations import Explanations
 from alloykit.web.predict_request import PredictRequest, ServedText, check_text
 from alloykit.web.serve_options import ServeOptions
 from alloykit.web.views import explanation_view, scores_view
@@ -35,10 +35,10 @@ def add_text_routes(
     queue: AnswerQueue,
     classifier: Classifier,
     options: ServeOptions,
-    explainer: TextExplainer | None,
+    explanations: Explanations | None,
     why_no_teachers: str,
 ) -> None:
-    """Add /predict, and /explain for the page. why_no_teachers: the reason, if there is no explainer."""
+    """Add /predict, and /explain for the page. why_no_teachers: the reason, if there are no explanations."""
 
     @app.post("/predict", responses={200: {"model": list[ScoredLabels] | list[list[ScoredLabels]]}, **ERRORS})
     async def predict(request: PredictRequest) -> Response:
@@ -53,7 +53,7 @@ def add_text_routes(
         """What the page at / shows of one text: the student's answer, each teacher's, and the target that the method formed."""
         check_text(request.text, request.pair, options)
         (answer,) = await queue.answers([Asked(request.text, request.pair)])
-        if explainer is None:
+        if explanations is None:
             return JSONResponse(explanation_view(classifier.parts, answer, None, "", why_no_teachers))
-        explained, why = await queue.explanation(explainer, request.text, request.pair)
-        return JSONResponse(explanation_view(classifier.parts, answer, explained, explainer.method, why))
+        explained, why = await explanations.of(request.text, request.pair)
+        return JSONResponse(explanation_view(classifier.parts, answer, explained, explanations.method, why))
