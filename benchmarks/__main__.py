@@ -102,6 +102,7 @@ TABLES = {
         "base_size": "a run with models of BERT-base's size, for a GPU: texts a second, and the share of its rate",
         "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
+        "compiled_products": "memory of training with batches of many lengths, for CPUs with fast bfloat16",
         "default_method": "the default method and MUKA against MUKA written by hand, in CPU seconds",
         "busy": "training while other programs are busy, with two ways in which threads wait",
         "textbrewer": "TextBrewer's multi-teacher distiller against `distill`",

@@ -21,6 +21,7 @@ from alloykit.errors import AlloyError
 from alloykit.file_errors import os_error
 from alloykit.methods.protocol import Context, Method, Phase
 from alloykit.models.device import pick_device
+from alloykit.models.primitive_cache import limit_primitive_cache
 from alloykit.names import counted
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.precision import choose_training_precision
@@ -80,6 +81,7 @@ def train(
     modules, device = method.modules(context), pick_device(device)
     if device == "cpu":
         keep_freed_memory()
+        limit_primitive_cache()
     result = TrainingResult(modules=modules)
     for phase in method.phases():
         if phase_data is not None:

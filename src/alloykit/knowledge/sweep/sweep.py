@@ -17,6 +17,7 @@ from alloykit.knowledge.sweep.probe import check_probe
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.shard import compute_shards, texts_from
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
+from alloykit.models.primitive_cache import limit_primitive_cache
 from alloykit.names import counted
 from alloykit.progress import bar, log_line
 from alloykit.teachers.mc_dropout import Sampler
@@ -94,6 +95,7 @@ def open_teacher(
 
     loaded: the teacher, if it is in memory already. probe: ask the probe texts of a teacher without a hash.
     """
+    limit_primitive_cache()  # the process will read many texts, and perhaps train a student
     teacher = loaded or info.load(replace(options, folder=store.folder_of(info.name), sampler=sampler))
     _identify(store, teacher, options)
     if loaded is not None:
