@@ -14,7 +14,7 @@ from pathlib import Path
 from alloykit import teach
 from benchmarks.speed.peak import peak
 
-WORDS = ("time year people way day man thing woman life child world school state family student group country problem hand part").split()  # fmt: skip
+WORDS = ["time", "year", "people", "way", "day", "man", "thing", "woman", "life", "child", "world", "school", "state", "family", "student", "group", "country", "problem", "hand", "part"]  # fmt: skip
 STEPS, BATCH, LONGEST = 120, 64, 128
 
 
