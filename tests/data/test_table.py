@@ -86,7 +86,7 @@ def test_missing_labels_are_bad_rows():
     assert texts.dropped == {"missing label": 5}
 
 
-@pytest.mark.parametrize("value", [1, 1.0, "1", " 1 ", "1.0", "login"])
+@pytest.mark.parametrize("value", [1, 1.0, "1", " 1 ", "1.0", "login", True])
 def test_label_names_name_integers(value):
     rows = [{"text": "a", "label": value}]
     assert load_texts(rows, want_labels=True, label_names=["bug", "login"]).table["label"][:] == ["login"]
@@ -105,6 +105,7 @@ def test_class_labels_bring_their_names(tmp_path):
     ("value", "names", "message"),
     [
         (3, None, r"names for integer labels.*the label 3 in row 0.*`label_names: \[bug"),
+        (True, None, r"names for the labels false and true.*got true in row 0.*`label_names: \[no, yes\]"),
         (2, ["a", "b"], "from 0 to 1.*got 2 in row 0"),
         (-1, ["a", "b"], "got -1 in row 0.*unlabelled split"),
         ("c", ["a", "b"], "a label among 'a', 'b'; got 'c'"),

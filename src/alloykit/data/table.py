@@ -253,6 +253,12 @@ def _label(value: Any, label_names: Sequence[str], class_names: Sequence[str], w
         raise AlloyError(expected="one label per text, a string or an integer", got=got)
     position = int(value)
     if not names:
+        if isinstance(value, bool):
+            raise AlloyError(
+                expected="names for the labels false and true, since labels are joined by name",
+                got=f"{str(value).lower()} in {where}",
+                hint="List them in this order, for instance `label_names: [no, yes]`.",
+            )
         raise AlloyError(
             expected="names for integer labels, since labels are joined by name",
             got=f"the label {position} in {where}",
