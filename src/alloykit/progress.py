@@ -17,6 +17,7 @@ from alloykit.escape import visible
 from alloykit.interrupts import raise_noted
 from alloykit.terminal import echo_error
 
+NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # Windows has neither
 LINE_SECONDS = 20.0  # between two lines about the same work; with slow batches at most 30 s pass between two lines
 
 _quiet, _warns = False, True
@@ -43,7 +44,7 @@ class RunLog:
 def _opened(path: str, flags: int) -> int:
     """Open a log. OSError for a link, because the lines would go into a file of its choice, and for a pipe that nobody reads: the folder may be
     somebody else's."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    return os.open(path, flags | NO_LINK, 0o666)
 
 
 @contextmanager
