@@ -38,7 +38,7 @@ def sizes() -> list[str]:
     return [
         *lines,
         f"The first {f['texts']} training texts of {SETS[f['data']].title}, at most {TASKS.max_length} tokens, in float32; medians of {f['rounds']} rounds, in each of "
-        "which every model has its turn. Behind: how many times as long as a student it takes (middle half of the rounds).",
+        "which every model has its turn. Last columns: how many times as long as this student it takes (in brackets: the middle half of the rounds).",
         "",
         *rows(["", "layers × width", "parameters", "texts per second", *(f"against {s}" for s in size.STUDENTS)], body),
         *ran(found),

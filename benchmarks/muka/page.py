@@ -84,7 +84,7 @@ def _setting() -> list[str]:
         f"{rate:g}" for rate in sorted({e["learning_rate"] for e in p.encoders.values() if "learning_rate" in e})
     )
     return [
-        f"Profile `{p.name}`, for two cores without a GPU. Commands, commits and machines stand under each table.",
+        f"Profile `{p.name}`, for two cores without a GPU. Commands, commits and machines stand beside each table.",
         "",
         f"- English teachers and students: {p.encoders['english']['layers']} evenly spaced layers of all-MiniLM-L6-v2 (17 M "
         "parameters); the other encoders were trained here ([encoders](encoders.md)).",
@@ -100,7 +100,7 @@ def _setting() -> list[str]:
         f"- Seeds {', '.join(map(str, p.seeds))}: each draws its own texts and trains its own teachers and students. "
         "± is the standard deviation over seeds.",
         "- The student's checkpoint is chosen without labels (the paper: by labelled validation accuracy; see the last section).",
-        '- Table 1 (pool "shared") and table 2 were run again after the corrections that follow. The other cells were not.',
+        '- Table 1 (pool "shared") and table 2 were run again after the corrections that follow. The other cells were not, except the later seeds [with all training texts](#tables-1-and-4-with-all-training-texts).',
         "- DFA and CFL, three corrections: DFA's losses were the mean over the student's layers; now they are "
         "the sum, as in the authors' code (three times as much for three layers). CFL's decoders had one layer; now they have two, as in the authors' code. "
         "Frozen merge blocks had frozen biases; now the biases learn, as in the authors' code.",

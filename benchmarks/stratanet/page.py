@@ -186,7 +186,7 @@ def _found(settings: Sequence[Setting], cells: Cells) -> list[str]:
             found = [[p.cell(seed, "owners")[kind][-1] for seed in p.seeds("owners")] for p in parts]
             body.append([what, title, *(spread(values) for values in found)])
     return [
-        "Routing accuracy: real test texts for which a teacher that knows them has the largest confidence, mean over the teachers, in % (last block; `benchmarks/stratanet/owners.py`):",
+        "Routing accuracy: real test texts for which a teacher that knows them has the largest confidence, mean over the teachers, in %. RMD: relative Mahalanobis distance, MD: the plain one (last block; `benchmarks/stratanet/owners.py`):",
         "",
         *rows(["statistics of", "confidence", *(s.title for s in settings)], body),
     ]
