@@ -17,7 +17,7 @@ from benchmarks.harness.summary import rows
 
 WORDS = (
     "Accuracy of Alloy's targets on the pool, as the run estimates it without labels ([Eqs. 16, 17](../../docs/methods/alloy.md#how-accurate-is-it)), beside the plain estimate: the mean of the targets' "
-    f"largest probability. Errors in points; by label: the mean over the labels that at least {LEAST} texts of the pool get. Bold: the smaller error. Eq. 16 was chosen on the sets of the choice, with other teachers; its earlier form was chosen on pools of seed 0 of all sets, so the first two "
+    f"largest probability. Errors in points; by label: the mean over the labels that at least {LEAST} texts of the pool get. Bold: the smaller error. Eq. 16 was chosen on the sets of the choice, with other teachers; its earlier form was chosen on pools of seed 0 of these and the reported sets, so these two "
     "groups have the other seeds only."
 )
 FIGURES = (

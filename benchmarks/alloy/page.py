@@ -13,12 +13,12 @@ from benchmarks.alloy.none_section import none_means
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import CHOICE, LATER, REPORTED
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import cells_of, how_to_read, measured, note, ran
+from benchmarks.harness.sections import cells_of, command, how_to_read, measured, note, ran
 from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import rows
 
 VARIANTS = (
-    "Alloy with other options, in the cases that have both: accuracy of students or of targets on test texts, the mean over sets. `own_labels: 0`: without what each teacher says of its own labels (Eq. 23). "
+    "Alloy with other options, in the cases that have both: accuracy of students or of targets on test texts, the mean over sets. `own_labels: 0`: without what each teacher says of its own labels ([Eq. 23](../../docs/methods/alloy.md#what-the-student-learns)). "
     "The others: without the neutral encoder's states, with 32 dimensions in place of one for every four texts, and never with a background."
 )
 
@@ -37,6 +37,8 @@ def _short_page() -> list[str]:
     later = student_cases(cells_of(outside.TABLE), MAIN, outside.TABLE)
     lines = [
         "## Students by set, all settings and pools",
+        "",
+        "A *rival* is another method that needs no labels. *Oracle routing* reads the labels. The accuracies are means over the settings and pools of a set ([all words](#what-the-words-mean)).",
         "",
         *overview.by_set([case for cases in (*of_students.values(), later) for case in cases]),
         *_words(),
@@ -83,22 +85,28 @@ def _words() -> list[str]:
     later = tuple(name for name in LATER if name in tried)
     sizes = PROFILE.of_sets(["banking77", "thucnews_titles"], "sizes")
     dealt = "; ".join(s.title for s in students.SETTINGS if s.name in students.ALL_RIVALS)
+    *first, last = (TITLES[m] for m in students.MORE_RIVALS)
+    more = f"{', '.join(first)} and {last}"
     return [
         "## What the words mean",
         "",
-        f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}): it was not, but for the tenth version: StackOverflow was the reason for it, and had a part in its choice. "
-        f"**Later sets** ({titles(later)}): they were tried after the ninth version, with labels divided at random ([the table](alloy_details.md#later-sets)).",
+        f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}) had no part in the choice, with one exception: StackOverflow was the reason for the tenth version, and had a part in its choice. "
+        f"**Later sets** ({titles(later)}): they were tried after the ninth version, with labels divided at random ([the table](alloy_details.md#later-sets)). A set without students is only in the [table of their targets](alloy_details.md#later-sets-targets).",
         '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three random divisions of the labels among the teachers (deal 1, 2, 3). "Overlapping": every teacher also knows '
         'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',
         f"- **Sizes.** {PROFILE.texts:,} texts for the teachers and as many for the pool (Banking77: {sizes['texts']:,}), {PROFILE.test} test texts, {PROFILE.max_length} tokens of each "
-        f"(THUCNews: {sizes['max_length']}), models of three layers. Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in float32, or in {PROFILE.precision} where the table says so.",
+        f"(THUCNews: {sizes['max_length']}), models of three layers. Later sets have [their own sizes](alloy_details.md#later-sets). Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in float32, or in {PROFILE.precision} where the table says so.",
+        "- **Pools**: the texts without labels from which the student learns. disjoint: texts that no teacher has seen. natural: such texts, with labels of unequal frequency. shared: the teachers' own training texts. "
+        "skew5-first: texts that no teacher has seen, five times as many of the first teacher's labels as of all others'. foreign10 and foreign50: such texts, 10 or 50 % of them replaced by Wikipedia sentences.",
         "- **Students** are trained with alloykit's default learning rate and number of epochs. **Targets** are what students would learn from: the label with the largest share in the target of a test "
         "text. No student is trained for them.",
         f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts, in the mean over the seeds. It is chosen after the fact, anew for every setting and pool, so no "
-        f"user could choose it. In balanced accuracy (the mean over the labels), Alloy is compared with the rival that is best in balanced accuracy. It can be another one. Rivals of students: {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.MORE_RIVALS)}; of teachers cut by topic in pool {MAIN}; of {dealt}; and of the later sets, "
-        f"also {', '.join(TITLES[m] for m in students.MORE_RIVALS)}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
+        f"user could choose it. In balanced accuracy (the mean over the labels), Alloy is compared with the rival that is best in balanced accuracy. It can be another one. Rivals of students are {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.MORE_RIVALS)}. "
+        f"{more} are rivals too on the later sets, and in pool {MAIN} if the labels are cut by topic or the setting is one of these: {dealt}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
         "- **Share of the gap closed**: (Alloy − best rival) / (oracle routing − best rival), where oracle routing gains more than a point. Oracle routing asks, for every text, the teachers that "
         "know its label. A mean over sets counts every set once.",
+        f"- **Bold** differences are significant ([what this means](#how-to-read-the-differences)). Commands: students `{command(students.TABLE)}`, later sets `{command(outside.TABLE)}`, targets `{command(targets.TABLE)}` and `{command(more_targets.TABLE)}`. "
+        "Commits and machines are on the [page with details](alloy_details.md).",
         "",
     ]  # fmt: skip
 
