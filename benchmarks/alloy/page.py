@@ -91,7 +91,7 @@ def _words() -> list[str]:
         "## What the words mean",
         "",
         f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}) had no part in the choice, with one exception: StackOverflow was the reason for the tenth version, and had a part in its choice. "
-        f"**Later sets** ({titles(later)}): they were tried after the ninth version, with labels divided at random ([the table](alloy_details.md#later-sets)). A set without students is only in the [table of their targets](alloy_details.md#later-sets-targets).",
+        f"**Later sets** ({titles(later)}): they were tried after the ninth version, with labels divided at random ([the table](alloy_details.md#later-sets)). A set without students is only in the [table of targets](alloy_details.md#later-sets-targets).",
         '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three random divisions of the labels among the teachers (deal 1, 2, 3). "Overlapping": every teacher also knows '
         'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',
         f"- **Sizes.** {PROFILE.texts:,} texts for the teachers and as many for the pool (Banking77: {sizes['texts']:,}), {PROFILE.test} test texts, {PROFILE.max_length} tokens of each "
