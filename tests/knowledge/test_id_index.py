@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fsspec
 import numpy as np
 import pytest
+import torch
 
 from alloykit.knowledge.store import store as store_module
 from alloykit.knowledge.store.index_files import index_bytes
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import ids_unit
+from alloykit.temporary import buckets
 from alloykit.temporary.row_index import RowIndex
 
 ROWS = 5  # per shard
@@ -22,8 +24,10 @@ ROWS = 5  # per shard
 
 @pytest.fixture(autouse=True)
 def few_shards_are_many() -> Iterator[None]:
+    """And so are few rows: their ids are in several parts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store_module, "SORTED_FROM", 3)
+        patch.setattr(buckets, "BLOCK", 16)
         yield
 
 
@@ -56,6 +60,18 @@ def segments(store: Store) -> list[str]:
     return [name for name in store.storage.names("index") if name.endswith(".rows")]
 
 
+def files_of_ids_read(store: Store) -> list[str]:
+    """Gets the names of the files of ids that are read from now on."""
+    read, real = list[str](), store.storage.read
+
+    def noted(name: str) -> bytes:
+        read.extend([name] if name.startswith("shards/") else [])
+        return real(name)
+
+    store.storage.read = noted  # type: ignore[method-assign]
+    return read
+
+
 @pytest.mark.parametrize("place", ["local", "memory://id-index"])
 def test_a_process_finds_the_rows_without_the_files_of_ids(tmp_path: Path, place: str) -> None:
     url = tmp_path / "store" if place == "local" else place
@@ -66,17 +82,16 @@ def test_a_process_finds_the_rows_without_the_files_of_ids(tmp_path: Path, place
     before = expected(Store(url), wanted)
     assert found(Store(url), wanted) == before
     again = Store(url)
-    read: list[str] = []
-    again.storage.read = lambda name, real=again.storage.read: (read.append(name), real(name))[1]  # type: ignore[method-assign]
+    read = files_of_ids_read(again)
     assert found(again, wanted) == before
-    assert not [name for name in read if name.startswith("shards/")]
+    assert not read
     name = list(again.shards())[3]
     assert (again.shards()[name] == ids(15, 20)).all()  # one that is asked for is read
 
 
 def test_rows_of_some_shards_and_positions_of_texts(tmp_path: Path) -> None:
     store = added(tmp_path, (0, 60), (40, 130))  # texts that two processes added at once have two rows
-    store.add(ids(130, 140))  # these two shards are in no file of sorted ids
+    store.add(ids(128, 138))  # these two shards are in no file of sorted ids, and two of their texts have a row
     for each in (store, Store(tmp_path)):
         names, texts = list(each.shards()), ids(20, 139)
         positions = each.index(names).positions(RowIndex([texts], len(texts)))
@@ -87,6 +102,8 @@ def test_rows_of_some_shards_and_positions_of_texts(tmp_path: Path) -> None:
         some = [bytes(row) for name in chosen for row in each.shards()[name]]
         rows_of = each.index(chosen).find([texts]).between(0, len(texts)).tolist()
         assert rows_of == [some.index(t) if t in some else -1 for t in order]
+    store.add(ids(138, 143))  # after a search
+    assert found(store, ids(0, 150)) == expected(store, ids(0, 150))
 
 
 def test_new_shards_are_merged_into_files_that_are_not_much_larger(tmp_path: Path) -> None:
@@ -100,12 +117,86 @@ def test_new_shards_are_merged_into_files_that_are_not_much_larger(tmp_path: Pat
     assert found(Store(tmp_path), wanted) == expected(store, wanted)
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "places of no row", "other record", "rows gone", "shard gone"])
+def test_what_is_merged_may_be_merged_with_a_larger_file(tmp_path: Path) -> None:
+    store = added(tmp_path, (0, 300), (300, 375), (375, 400))
+    assert len(segments(store)) == 3
+    store.add(ids(400, 410))
+    store.keep_index()
+    assert len(segments(store)) == 3, "two shards are read in a moment"
+    store.add(ids(410, 415))
+    store.keep_index()  # 15 rows and 25, these 40 and 75, but not these 115 and 300
+    assert sorted(path.stat().st_size // 24 for path in (tmp_path / "index").glob("*.rows")) == [115, 300]
+
+
+def test_a_file_whose_shards_are_in_a_larger_one_does_not_count(tmp_path: Path) -> None:
+    """A process that is killed while it merges leaves both."""
+    added(tmp_path, (0, 50))
+    small = {path: path.read_bytes() for path in (tmp_path / "index").iterdir()}
+    added(tmp_path, (50, 150))
+    for path, content in small.items():
+        assert not path.exists()
+        path.write_bytes(content)
+    for part in ((150, 300), (300, 450)):
+        store = Store(tmp_path)
+        read = files_of_ids_read(store)
+        store.shards()
+        assert not read
+        store.add(ids(*part))
+        store.keep_index()
+    assert len(segments(store)) == 1
+    assert found(Store(tmp_path), ids(0, 500)) == expected(store, ids(0, 500))
+
+
+def test_shards_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    """Names of 100,000 shards and more are longer than the others. Of two rows of a text the older one counts."""
+    store = Store(tmp_path, shard_rows=ROWS)
+    store.save(
+        ids_unit(f"99998-{hashlib.sha256(ids(0, 5).tobytes()).hexdigest()[:12]}"), {"ids": torch.from_numpy(ids(0, 5))}
+    )
+    for part in ((5, 15), (0, 5)):
+        store.add(ids(*part))
+    store.keep_index()
+    for each in (store, Store(tmp_path)):
+        assert [int(name.split("-")[0]) for name in each.shards()] == [99_998, 99_999, 100_000, 100_001]
+        assert found(each, ids(0, 16)) == [*range(15), -1]
+
+
+RECORDS: dict[str, Callable[[list[int], list[int]], dict[str, list[int]]]] = {
+    "rows of a shard less": lambda rows, starts: {"rows": [rows[0] + rows[1], *rows[2:]]},
+    "few starts": lambda rows, starts: {"starts": [0, *starts[-3:]]},
+    "a later start": lambda rows, starts: {"starts": [max(start, 1) for start in starts]},
+    "an earlier end": lambda rows, starts: {"starts": [min(start, starts[-1] - 1) for start in starts]},
+    "starts out of order": lambda rows, starts: {"starts": [*starts[:512], starts[-1], *starts[513:]]},
+}
+"""What a record of sorted ids may say that does not fit them."""
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "cut",
+        "cut within a row",
+        "changed",
+        "places of no row",
+        "other record",
+        "no record",
+        "rows gone",
+        "shard gone",
+        *RECORDS,
+    ],
+)
 def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, damage: str) -> None:
     store = added(tmp_path, (0, 100))
     (rows,), (record,) = (tmp_path / "index").glob("*.rows"), (tmp_path / "index").glob("*.json")
     if damage == "cut":
         rows.write_bytes(rows.read_bytes()[:-24])
+    elif damage == "cut within a row":
+        rows.write_bytes(rows.read_bytes()[:-5])
+    elif damage == "no record":
+        record.write_bytes(b"{")
+    elif damage in RECORDS:
+        about = json.loads(record.read_text())
+        record.write_text(json.dumps(about | RECORDS[damage](about["rows"], about["starts"])))
     elif damage == "changed":
         content = bytearray(rows.read_bytes())
         content[40] ^= 1
@@ -129,11 +220,10 @@ def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, damage: str) -
     fresh = Store(tmp_path)
     assert found(fresh, wanted) == expected(fresh, wanted)
     fresh.keep_index()
-    read: list[str] = []
-    last = Store(tmp_path)
-    last.storage.read = lambda name, real=last.storage.read: (read.append(name), real(name))[1]  # type: ignore[method-assign]
-    assert found(last, wanted) == expected(store if damage != "shard gone" else fresh, wanted)
-    assert not [name for name in read if name.startswith("shards/")]
+    wanted_rows, last = expected(store if damage != "shard gone" else fresh, wanted), Store(tmp_path)
+    read = files_of_ids_read(last)
+    assert found(last, wanted) == wanted_rows
+    assert not read
 
 
 def test_two_processes_write_the_same_file(tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def _opened(storage: Storage, name: str, record: IndexRecord) -> Segment:
     starts = np.array(record.starts, np.int64)
     fits = (
         places_fit
-        and len(record.rows) == len(shards)
+        and len(record.rows) == len(record.shards) == len(shards)
         and len(starts) == MAX_BUCKETS + 1
         and starts[0] == 0
         and starts[-1] == rows
