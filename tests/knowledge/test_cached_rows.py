@@ -40,6 +40,16 @@ def test_rows_are_written_once_and_found_again(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["rows.safetensors"]
 
 
+def test_inputs_in_another_order_are_the_same_and_another_shape_is_not(tmp_path: Path) -> None:
+    path, compute = tmp_path / "rows.safetensors", Compute()
+    for made_of in ({"a": 1, "b": 2}, {"b": 2, "a": 1}):
+        cached_rows(path, made_of, (7, 5), compute)
+    assert compute.asked == 1
+    turned = WANTED.reshape(5, 7)
+    assert torch.equal(cached_rows(path, {"a": 1, "b": 2}, (5, 7), Compute(turned))[ALL[:5]], turned)
+    assert load_file(path)[KEY].shape == (5, 7)
+
+
 def test_some_rows_in_any_order_also_in_another_process(tmp_path: Path) -> None:
     rows = cached_rows(tmp_path / "rows.safetensors", {}, (7, 5), Compute())
     for at in ([3, 0, 3], [6], []):
@@ -62,9 +72,10 @@ def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str) -> None:
     assert compute.asked == 2
 
 
-def test_another_number_of_rows_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
-    with pytest.raises(AlloyError, match="8 rows"):
-        cached_rows(tmp_path / "rows.safetensors", {}, (8, 5), Compute())
+@pytest.mark.parametrize("rows", [6, 8])
+def test_another_number_of_rows_is_an_error_and_leaves_no_file(tmp_path: Path, rows: int) -> None:
+    with pytest.raises(AlloyError, match=f"{rows} rows"):
+        cached_rows(tmp_path / "rows.safetensors", {}, (rows, 5), Compute())
     assert not list(tmp_path.iterdir())
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from knowing import arrays, files, read, swept
 
 from alloykit.errors import AlloyError
+from alloykit.knowledge.sweep.pending import PendingShard
 from alloykit.models.batches import token_batches
 from alloykit.teachers.hugging_face import HuggingFaceInfo
 from alloykit.teachers.mc_dropout import key
@@ -88,3 +89,20 @@ def test_randomness_is_keyed_by_all_that_names_a_unit() -> None:
     assert len(set(keys)) == len(units)
     assert all(0 <= k < 2**63 for k in keys)
     assert key(0, "billing", 3, 4) == key(0, "billing", 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reads"),
+    [
+        ([], 0),
+        (["logits"], 10),
+        (["pooled-02"], 10),
+        (["logits", "pooled-02", "pooled-04"], 10),
+        (["passes-0004"], 40),
+        (["logits", "passes-0000", "passes-0004"], 90),
+    ],
+)
+def test_how_often_the_texts_of_a_shard_are_read(kinds: list[str], reads: int) -> None:
+    """One pass without dropout gives logits and states; a file of passes has four."""
+    units = [f"teachers/a.b/5/00000-5f2c.{kind}" for kind in kinds]
+    assert PendingShard("00000-5f2c", 10, units).reads == reads
