@@ -7,12 +7,17 @@ import math
 import numpy as np
 import pytest
 import torch
-from alloy_views import OWNERS, by_loops, drawn_with_foreign, normal
+from alloy_views import OVERLAPPING, OWNERS, by_loops, drawn_with_foreign, normal
 
 from alloykit.methods.alloy.background import Background
 from alloykit.methods.alloy.background_choice import MIN_GAIN, ChosenMixture
+from alloykit.methods.alloy.cross_fit import cross_fit, same_teacher
+from alloykit.methods.alloy.measures import fit_measures
 from alloykit.methods.alloy.mixture import LabelMixture
+from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.routing import shares
+from alloykit.methods.alloy.views import ViewAgreement, two_views
+from alloykit.methods.protocol import Context
 
 
 @pytest.mark.parametrize("partly", [False, True], ids=["all answers", "some answers"])
@@ -110,3 +115,34 @@ def test_texts_of_the_background_get_the_labels_of_the_mixture_without_one() -> 
     assert torch.equal(
         ChosenMixture.of(alone.state(), view.z.device).scores(view, OWNERS), without.scores(view, OWNERS)
     )
+
+
+@pytest.mark.parametrize("of_teachers", [3, 6], ids=["two kinds of states", "the teachers' states only"])
+def test_what_is_measured_with_a_background(of_teachers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mixtures of halves and of kinds of states have a background too. What is measured is that of the texts inside; labels are counted outside."""
+    view, p = drawn_with_foreign()
+    noise = torch.randn(view.z.shape, generator=torch.Generator().manual_seed(5))
+    states = torch.cat([view.z.float(), view.z.float() + noise], -1)
+    texts = PoolView(view, torch.arange(45), p, states, of_teachers)
+    chosen = ChosenMixture.fit(view, OWNERS, None, background=True, least=2)
+    assert chosen.without is not None
+    said: list[tuple[torch.Tensor, bool]] = []
+    monkeypatch.setattr(
+        "alloykit.methods.alloy.measures.estimate", lambda plain, same, *_, views: said.append((same, views)) or {}
+    )
+    found = fit_measures(texts, chosen, None, Context(OVERLAPPING), 128)
+
+    outside = chosen.background_share(view, OWNERS) >= 0.5
+    assert 0 < int(outside.sum()) < 45
+    foreign = chosen.without.scores(view, OWNERS)[outside].argmax(-1).tolist()
+    assert found["background_labels"].tolist() == [foreign.count(c) for c in range(4)]
+    half = cross_fit(view, OWNERS, background=True).part(~outside).scores
+    same = same_teacher(chosen.scores(view.part(~outside), OWNERS), half, OWNERS, None)
+    assert float(found["agreement"]) == float(same.double().mean())
+    views = two_views(texts, 128, OWNERS, background=True)
+    assert said[0][1] == (views is not None) == (of_teachers == 3)
+    if views is not None:
+        views = views[0][~outside], views[1][~outside]
+        same = same_teacher(*views, OWNERS, None)
+        assert float(found["label_agreement"]) == ViewAgreement.of(*views, OWNERS, None).labels
+    assert torch.equal(said[0][0], same)

@@ -81,6 +81,14 @@ def test_a_teacher_of_constant_logits_has_confidence_one_half(score):
     assert method.confidences(rows, context)[:, 1].tolist() == pytest.approx([0.5] * 60)
 
 
+def test_needs_follow_the_options():
+    assert create({"name": "muka"}).needs.dropout is None
+    assert create({"name": "muka", "dropout": 0.3}).needs.dropout == 0.3
+    kinds = ("entropy", "percentile", "mixture", "density", "energy", "max_logit")
+    states = [kind for kind in kinds if create({"name": "muka", "confidence": kind}).needs.pooled_states]
+    assert states == ["density"]
+
+
 def test_which_confidences_need_passes():
     for score in ("energy", "max_logit", "density"):
         assert create({"name": "muka", "confidence": score}).needs.passes == 0
