@@ -58,6 +58,21 @@ def test_chance_is_for_all_indices_of_all_questions() -> None:
         assert abs(found[key]["chance"] - expected) < 1e-12, key
 
 
+def test_texts_with_several_labels_have_the_largest_index_of_a_label() -> None:
+    """Each label has the bins "given" and "not given", and `chance` is for the largest of so many indices."""
+    pool, new = (AnswerCounts.empty(3, 0.0, 1.0) for _ in range(2))
+    g = np.random.default_rng(0)
+    for counts, n, shares in ((pool, 400, (0.5, 0.2, 0.7)), (new, 300, (0.5, 0.6, 0.6))):
+        counts.add(g.random((n, 3)) < np.array(shares), g.random(n), g.random(n))
+    a, b = pool.labels.tolist(), new.labels.tolist()
+    each = [psi(np.array([x, 400 - x]), np.array([y, 300 - y])) for x, y in zip(a, b, strict=True)]
+    found = drift(pool, new, NAMES, multi_label=True)["labels"]
+    assert found["psi"] == max(each) == each[1]
+    expected = (1 / 400 + 1 / 300) * stats.chi2.ppf(1 - 0.05 / 3 / 3, 1)
+    assert abs(found["chance"] - expected) < 1e-12
+    assert found["shares"]["b"]["new"] == b[1] / 300
+
+
 def test_few_texts_of_many_labels_say_little() -> None:
     pool, new = (AnswerCounts.empty(77, 0.0, 1.0) for _ in range(2))
     for counts, n in ((pool, 40), (new, 1)):

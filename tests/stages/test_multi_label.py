@@ -20,7 +20,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import alloykit
 from alloykit.evaluation.drift import psi
-from alloykit.evaluation.multi_label import MEAN, multi_label_scores
+from alloykit.evaluation.multi_label import MEAN, learned_labels, multi_label_scores
 from alloykit.exporting.compared_answers import compared_answers
 from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.labels import LabelSpace
@@ -160,13 +160,29 @@ def test_scores_are_those_of_sklearn(taught_labels: Path, call: Call) -> None:
 
 def test_scores_of_a_classifier_that_knows_some_labels() -> None:
     nan = math.nan
-    truth = torch.tensor([[True, False], [False, True]])
-    p = torch.tensor([[0.9, nan], [0.8, nan]])
+    truth = torch.tensor([[True, False], [False, True], [True, True]])
+    p = torch.tensor(
+        [[0.9, nan], [0.5, nan], [nan, nan]]
+    )  # a probability of 0.5 is enough, and the last text has no answer
     scores = multi_label_scores({"x": p}, truth, ("l", "m"))["scores"]["x"]
     assert scores["labels"] == {
         "l": {"texts": 1, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3), "average_precision": 1.0}
     }
     assert scores["exact"] == 0.5
+    assert scores["micro_f1"] == pytest.approx(2 / 3)
+    other = torch.tensor([[0.9, 0.9], [0.1, 0.1], [nan, nan]])
+    assert multi_label_scores({"x": other}, truth, ("l", "m"))["scores"]["x"]["macro_f1"] == 0.5, "of 1 and 0"
+
+
+def test_what_was_learned_of_each_label() -> None:
+    target = torch.tensor([[0.875, 0.25, 0.5], [0.5, 0.25, 0.5], [0.125, 0.75, 0.5]])
+    student = torch.tensor([[0.625, 0.75, 0.5], [0.5, 0.75, 0.5], [0.75, 0.5, 0.5]])
+    known = torch.tensor([[True, False, False], [True, False, False], [True, True, False]])
+    found = learned_labels(target, known, student, ("l", "m", "n"))
+    assert found == {
+        "l": pytest.approx({"texts": 3, "target": 0.5, "student": 0.625, "difference": 0.875 / 3, "agree": 2 / 3}),
+        "m": pytest.approx({"texts": 1, "target": 0.75, "student": 0.5, "difference": 0.25, "agree": 1.0}),
+    }
 
 
 def test_student_and_mean_are_compared_on_what_the_mean_knows() -> None:
