@@ -155,7 +155,7 @@ def test_aliases_join_labels_before_the_union():
 
 def test_keep_apart_prefixes_only_shared_labels():
     teachers, names = [["other", "bug", "x"], ["other", "x", "cat"]], ["support", "pets"]
-    space = LabelSpace.union(teachers, teacher_names=names, keep_apart=["other", "cat"])
+    space = LabelSpace.union(teachers, teacher_names=names, keep_apart=[" other", "cat"])
     assert space.names == ("support/other", "bug", "x", "pets/other", "cat")
     assert space.shared() == {"x": (0, 1)}
     every = LabelSpace.union(teachers, teacher_names=names, keep_apart=True)
@@ -184,8 +184,8 @@ def test_labels_that_mean_none_of_the_others_are_known_and_stay_joined():
         ([["a", "b"]], {"aliases": {"a": "c"}, "catch_all": ["a"]}, "after aliases.*'a'.*There are: 'b', 'c'"),
         ([["a", "b"], ["b", "c"]], {"catch_all": ["b"], "keep_apart": ["b"]}, "either in `catch_all` or.*'b' in both"),
         (
-            [["a", "b"], ["b", "c"]],
-            {"catch_all": ["b", "c"]},
+            [["a", "b", "d"], ["b", "c"]],
+            {"catch_all": ["b", "c", "d"]},
             "a label of teacher '1' that is not in `catch_all`.*'b', 'c'",
         ),
         ([["a", "b"], ["c"]], {}, "at least 2 labels from teacher '1'.*'c'"),
