@@ -137,3 +137,5 @@ def test_one_single_value_is_no_error() -> None:
     found = drift(counts, counts, NAMES)
     assert found["psi"] == 0
     assert found["foreign"] is None
+    assert found["confidence"]["mean"]["pool"] == pytest.approx(0.9995), "the middle of the last of 1000 bins"
+    assert as_json(from_json(as_json(counts), 3)) == as_json(counts)
