@@ -88,6 +88,22 @@ def test_ks_is_that_of_scipy() -> None:
     assert abs(distance - expected.statistic) < 1e-12
     assert p < 1e-3
     assert expected.pvalue < 1e-3
+    c = a.copy()
+    c[:30] //= 4
+    counts = [np.bincount(each, minlength=FINE) for each in (a, c)]
+    alike = stats.ks_2samp(a, c, method="asymp")
+    assert 0.1 < alike.pvalue < 0.9
+    assert kolmogorov_smirnov(*counts)[1] == pytest.approx(alike.pvalue, rel=0.05)
+
+
+def test_a_share_has_changed_if_its_difference_is_significant_after_holm() -> None:
+    pool, new = (AnswerCounts.empty(3, 0.0, 1.0) for _ in range(2))
+    for counts, shares in ((pool, (300, 300, 400)), (new, (346, 300, 354))):
+        n = sum(shares)
+        counts.add(np.repeat(np.arange(3), shares), np.ones(n), np.ones(n))
+    found = drift(pool, new, NAMES)
+    assert found["labels"]["shares"]["a"]["p"] < 0.05 < found["labels"]["shares"]["a"]["p_holm"]
+    assert found["changed"] == []
 
 
 def test_equal_texts_are_stable_and_others_are_not() -> None:
