@@ -33,8 +33,6 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
 from alloykit.training.module import _with_given_labels
 
-pytestmark = pytest.mark.slow
-
 LABELS = ("toxic", "insult", "threat", "spam")
 TRUTH = ("toxic", "", "toxic|insult", " spam | insult ")
 SPACE = LabelSpace.union([LABELS[:3], ("insult", "spam")])
@@ -101,6 +99,7 @@ def test_the_loss_is_the_binary_divergence_of_each_label_by_a_plain_loop() -> No
     assert student.grad[1, 3] == 0
 
 
+@pytest.mark.slow
 def test_the_student_gives_a_probability_for_each_label(taught_labels: Path, call: Call) -> None:
     run = alloykit.Run(taught_labels / "run")
     model = AutoModelForSequenceClassification.from_pretrained(run.student)
@@ -122,6 +121,7 @@ def test_the_student_gives_a_probability_for_each_label(taught_labels: Path, cal
     assert "micro-F1" in (run.student / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_finished_student_keeps_its_temperature(
     taught_labels: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +136,7 @@ def test_a_finished_student_keeps_its_temperature(
     assert found == json.loads(before)["alloykit_temperature"] != 7.5
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_sklearn(taught_labels: Path, call: Call) -> None:
     found = json.loads(call("evaluate", taught_labels / "run", "--json").out)
     student = alloykit.Run(taught_labels / "run")
@@ -199,6 +200,7 @@ def test_student_and_mean_are_compared_on_what_the_mean_knows() -> None:
     )
 
 
+@pytest.mark.slow
 def test_beside_another_question(taught_labels: Path, tmp_path: Path, call: Call) -> None:
     values = recipe_of(taught_labels, output=str(tmp_path / "run"))
     for key in ("teachers", "method"):
@@ -223,6 +225,7 @@ def test_beside_another_question(taught_labels: Path, tmp_path: Path, call: Call
     assert (run.questions["mood"].metrics or {})["evaluation"]["texts"] == 20
 
 
+@pytest.mark.slow
 def test_the_onnx_export_gives_the_same_sets_of_labels(taught_labels: Path, tmp_path: Path) -> None:
     place = alloykit.export(taught_labels / "run", int8=True, min_agreement=0.8, output=tmp_path / "onnx")
     record = json.loads((place / "export.json").read_text())
@@ -240,6 +243,7 @@ def test_the_onnx_export_gives_the_same_sets_of_labels(taught_labels: Path, tmp_
     assert moved["same_label"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -299,6 +303,7 @@ class _Rows:
         return Rows((TeacherRows(torch.zeros(len(indices), 3)),))
 
 
+@pytest.mark.slow
 def test_after_the_run(taught_labels: Path, tmp_path: Path, call: Call) -> None:
     """watch, suggest and update --labelled of a multi-label run; its student reads long texts in chunks, and its checkpoint is chosen with labels."""
     run = taught_labels / "run"
@@ -346,12 +351,14 @@ def test_after_the_run(taught_labels: Path, tmp_path: Path, call: Call) -> None:
     assert bool(Predictor.load(tmp_path / "new" / "student").fitted_none_of_these.multi_label)
 
 
+@pytest.mark.slow
 def test_the_server_cannot_ask_the_teachers(taught_labels: Path, call: Call) -> None:
     call("serve", taught_labels / "run", "--port", 0, "--teachers").refused(
         "multi-label teachers", "Leave out `--teachers`"
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--estimated-accuracy"])
 def test_what_needs_labels_that_exclude_each_other_is_refused(taught_labels: Path, call: Call, option: str) -> None:
     call("predict", taught_labels / "run", taught_labels / "texts.csv", option).refused("multi-label")
