@@ -124,7 +124,10 @@ def test_a_parquet_file_of_few_giant_cells_is_refused_before_it_is_read(tmp_path
 def test_one_long_text_for_many_rows_of_parquet_is_one_string(tmp_path, kind) -> None:
     path, text = tmp_path / "a.parquet", "a" * TEXT
     texts = pa.array([text] * 3000, kind)
-    pq.write_table(pa.table({"text": texts, "label": pa.array([0, 1, None] * 1000)}), path)
+    try:
+        pq.write_table(pa.table({"text": texts, "label": pa.array([0, 1, None] * 1000)}), path)
+    except pa.ArrowNotImplementedError:
+        pytest.skip("the lowest supported pyarrow cannot write this kind")
     tracemalloc.start()
     rows = list(readers.read_file(path, ["text", "label"]).rows)
     peak = tracemalloc.get_traced_memory()[1]
