@@ -19,7 +19,7 @@ def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> None:
 
     The links are hard links, which take no space; on another file system they are copies. Both runs replace files and never change them in
     place, so neither run can change the other. Files that are there already stay. A receipt comes after its file: a killed process goes on.
-    What is a symbolic link in the earlier run is left out: a copy of the file behind it would be a private file in the new run, which `push` uploads.
+    What is a symbolic link in the earlier run is left out: a copy of the file behind it could be a private file, and `push --with-cache` would upload it.
     """
     store = earlier / CACHE
     if not store.is_dir():
