@@ -30,6 +30,21 @@ def test_columns_of_teachers(teachers: int, columns: bool) -> None:
     assert (f"each of the {teachers} teachers" in " ".join(text.split())) != columns
 
 
+def test_no_column_repeats_that_of_all_texts() -> None:
+    def scores(**groups: float) -> dict[str, Any]:
+        score = {"accuracy": 0.5, "macro_f1": 0.4, "groups": groups}
+        return {"texts": 300, "scores": {"student": score, "routing": score | {"correct_teacher": 0.9}}}
+
+    all_labels = shown(scores(first=0.5, second=0.5))  # as in distillation
+    assert not any(word in all_labels for word in ("first", "second", "correct teacher", "teacher's labels"))
+    assert all(
+        word in shown(scores(first=0.5, second=0.6)) for word in ("second", "correct teacher", "teacher's labels")
+    )
+    assert "first" not in shown(scores(first=0.5, second=0.6))
+    student = {"accuracy": 0.5, "macro_f1": 0.4, "groups": {"first": 0.6, "second": 0.4}}
+    assert "correct teacher" not in shown({"texts": 300, "scores": {"student": student}})  # a model without routing
+
+
 def test_columns_of_labels() -> None:
     for labels, columns in ((3, True), (100, False)):
         each = {f"l{n}": {"f1": 0.7} for n in range(labels)}

@@ -80,7 +80,7 @@ def narrower(folder: Path) -> None:
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "a word for a size": (config(type_vocab_size="x"), "type_vocab_size"),
     "a list of labels": (config(id2label=["a", "b"]), "id2label"),
-    "labels with a gap": (config(id2label={"0": "a", "2": "b"}), "id2label"),
+    "labels with a gap": (config(id2label={"0": "a", "2": "b"}), "a name for each number from 0 on"),
     "half a letter as label": (config(id2label={"0": "\ud800", "1": "b"}), "id2label"),
     "nested labels": (config(id2label={"0": ["a"], "1": "b"}), "id2label"),
     "settings per layer": (config(per_layer_config={"0": 5}), "config.json"),

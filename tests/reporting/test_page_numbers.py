@@ -71,6 +71,11 @@ def test_the_accuracy_table(page_of: Pages, runs: Runs, name: str) -> None:
     assert "Measured on 60 labelled texts." in said_under(page_of(name), "Accuracy")
 
 
+def test_a_teacher_of_all_labels_has_no_column_of_its_labels(page_of: Pages) -> None:
+    head = table_of(page_of("one teacher"), "Accuracy")[0]
+    assert head == ["classifier", "accuracy", "95 % interval", "macro-F1", "difference", "p"]
+
+
 @pytest.mark.parametrize("name", ["soft", "uhc"])
 def test_precision_recall_and_f1_are_those_of_the_answers(page_of: Pages, runs: Runs, name: str) -> None:
     folder = runs.of(name)

@@ -112,6 +112,16 @@ def test_an_unknown_method_names_those_that_a_path_has(site: Running) -> None:
     assert (reply.status, reply.headers["allow"], reply.headers["content-type"]) == (405, "POST", "application/json")
 
 
+@pytest.mark.parametrize("path", ["/health", "/info", "/"])
+def test_head_is_get_without_a_body(site: Running, path: str) -> None:
+    head, whole = site.ask("HEAD", path, None, {}), site.get(path)
+    assert (head.status, head.text) == (200, "")
+    assert [head.headers.get(name) for name in ("content-type", "content-length")] == [
+        whole.headers.get(name) for name in ("content-type", "content-length")
+    ]
+    assert site.ask("HEAD", "/predict", None, {}).status == 405
+
+
 def test_a_length_of_thousands_of_digits_is_too_large() -> None:
     """Python's `int` refuses it."""
     guard = Guard(None, options=ServeOptions(), metrics=ServerMetrics(), routes=())

@@ -111,7 +111,7 @@ def _labels(id2label: Any, label2id: Any, model: str) -> dict[str, str]:
             "config.json",
             model,
             f"`id2label: {ascii(id2label)[:100]}`",
-            'a name for each label, {"0": "bug", "1": "login"}',
+            'a name for each number from 0 on, such as {"0": "bug", "1": "login"},',
         )
     return {str(i): str(name).strip() for i, name in enumerate(names)}  # as the labels of teachers and of texts are
 

@@ -45,5 +45,5 @@ def damaged(file: str, model: str, got: str, wanted: str) -> AlloyError:
     return AlloyError(
         expected=f"{wanted} in {file} of '{model}'",
         got=got[:200],
-        hint="Check that the folder is complete; `save_pretrained` of both model and tokenizer makes one.",
+        hint="Correct the file, or make the folder again: `save_pretrained` of both model and tokenizer writes all its files.",
     )

@@ -63,7 +63,9 @@ class Guard:
                 async with asyncio.timeout(self.options.timeout):
                     body = await self._body(receive, held)
                     self._begin(held)
-                    await self.app(scope, _again(body, receive), answer)
+                    # HEAD is GET without a body, for checks of load balancers; the server that sends the answer leaves the body out.
+                    verb = "GET" if scope["method"] == "HEAD" else scope["method"]
+                    await self.app(scope | {"method": verb}, _again(body, receive), answer)
             except TimeoutError:
                 raise self._too_late(held) from None
         except Refused as refused:
