@@ -46,9 +46,11 @@ def test_changes_are_made_one_after_another() -> None:
         ("teachers.-1=x", "a position from 0 to 1 in `teachers`"),
         ("teachers.name=x", "a position from 0 to 1 in `teachers`"),
         ("teachers.\u0661=x", "a position from 0 to 1 in `teachers`"),  # an Arabic 1
+        (f"teachers.{'9' * 5000}=x", "a position from 0 to 1 in `teachers`; got -o teachers.9{31}…"),
+        ("models.0.layers=2", "an entry in `models`, which has none; got -o models.0"),
         ("output.x=1", "a block at `output`"),
     ],
 )
 def test_a_change_that_is_not_possible_is_refused(change: str, words: str) -> None:
     with pytest.raises(AlloyError, match=words):
-        override({"teachers": ["a", "b"], "output": "run"}, [change])
+        override({"teachers": ["a", "b"], "models": [], "output": "run"}, [change])

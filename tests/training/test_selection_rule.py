@@ -158,9 +158,9 @@ def test_weights_that_a_later_check_made_useless_are_not_needed(tmp_path):
     assert Selection(tmp_path, "unlabelled", 1.0).resume(20) is False, "weights that are there must be whole"
 
 
-def test_nan_and_repeated_checks_are_left_out(tmp_path):
+def test_checks_that_are_not_finite_and_repeated_ones_are_left_out(tmp_path):
     selection = Selection(tmp_path, "unlabelled")
-    feed(selection, [(1.0, 0.1), (float("nan"), 0.1), (0.9, 0.0)])
+    feed(selection, [(1.0, 0.1), (float("nan"), 0.1), (0.9, 0.0), (float("inf"), float("nan"))])
     assert [c.step for c in selection.checks] == [10, 30]
     feed(selection, [(0.1, 0.0)])  # step 10 again
     assert [c.step for c in selection.checks] == [10, 30]

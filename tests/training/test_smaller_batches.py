@@ -14,12 +14,12 @@ from alloykit.errors import AlloyError
 from alloykit.training.module import TrainingModule
 
 
-def small_device(monkeypatch: pytest.MonkeyPatch, holds: int, after: int = 0) -> list[int]:
-    """Batches of more than `holds` texts fail in training once so many went well. Returns the sizes that were tried."""
+def small_device(monkeypatch: pytest.MonkeyPatch, holds: int, after: int = 0, *, in_training: bool = True) -> list[int]:
+    """Batches of more than `holds` texts fail in training, or in checks, once so many went well. Returns the sizes that were tried."""
     real, tried = TrainingModule.forward, []
 
     def forward(self: TrainingModule, **inputs: Any) -> Any:
-        if self.training:
+        if self.training is in_training:
             tried.append(len(inputs["input_ids"]))
             if tried[-1] > holds and len(tried) > after:
                 raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
@@ -80,3 +80,32 @@ def test_a_batch_that_halves_badly_is_cut_by_its_least_divisor(
     tried = small_device(monkeypatch, 5)
     run({"name": "muka"}, quiet_encoder, tmp_path / "run", batch_size=15)
     assert tried[:2] == [15, 5]
+
+
+CHECKED: dict[str, Any] = {"n": 100, "checks": 70, "batch_size": 15, "select": "unlabelled", "check_every": 2}
+
+
+def test_checks_that_are_too_large_are_cut_and_the_batches_stay(
+    quiet_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, one = run({"name": "vanilla_kd"}, quiet_encoder, tmp_path / "one", double=True, **CHECKED)
+    tried = small_device(monkeypatch, 16, in_training=False)
+    cut, other = run({"name": "vanilla_kd"}, quiet_encoder, tmp_path / "cut", double=True, **CHECKED)
+    assert tried[:4] == [64, 32, 16, 16]
+    assert "out of memory; going on with checks of 16 texts at once" in (said := capsys.readouterr().err)
+    assert "batches of" not in said
+    assert other.selected_step == one.selected_step
+    assert logged(other, "eval_criterion") == pytest.approx(logged(one, "eval_criterion"))
+    same_weights(whole, cut)
+
+
+@pytest.mark.parametrize(
+    ("spec", "holds", "size"),
+    [({"name": "muka"}, 0, "1 text"), ({"name": "muka", "normalise": "batch"}, 16, "64 texts")],
+)
+def test_checks_that_cannot_be_cut(
+    spec: dict[str, Any], holds: int, size: str, quiet_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_device(monkeypatch, holds, in_training=False)
+    with pytest.raises(AlloyError, match=rf"memory for checks of {size} at once; got too little. Lower .*max_length"):
+        run(spec, quiet_encoder, tmp_path / "run", **CHECKED)

@@ -78,6 +78,27 @@ def test_a_tracker_that_fails_does_not_stop_the_run(capsys: pytest.CaptureFixtur
     )
 
 
+class Begun:
+    """A tracker that begins and ends."""
+
+    ended = 0
+
+    def on_train_begin(self, *_: Any, **__: Any) -> None: ...
+
+    def on_train_end(self, *_: Any, **__: Any) -> None:
+        Begun.ended += 1
+
+
+def test_a_tracker_ends_its_run_if_a_later_one_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    callbacks = {"mlflow": [Begun], "wandb": []}
+    monkeypatch.setattr(
+        "transformers.integrations.get_reporting_integration_callbacks", lambda names: callbacks[names[0]]
+    )
+    with pytest.raises(AlloyError, match="a tracker 'wandb' that can be used"), tracking([*callbacks], tmp_path, "cpu"):
+        pass
+    assert Begun.ended == 1
+
+
 def test_no_tracker_needs_nothing(tmp_path: Path) -> None:
     with tracking([], tmp_path, "cpu") as tracker:
         tracker.log({"a": 1.0})

@@ -7,7 +7,7 @@ from typing import Any
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
-from alloykit.names import shown
+from alloykit.names import short, shown
 from alloykit.yaml_files import parse_yaml
 
 EXAMPLE = "For instance `-o training.epochs=5`, `-o texts.limit=100` or `-o teachers.0.name=billing`."
@@ -48,9 +48,13 @@ def _with_value(block: Any, parts: Sequence[str], value: Any, path: str) -> Any:
     if block is None:
         block = {}
     if isinstance(block, list):
-        if not (part.isascii() and part.isdecimal() and int(part) < len(block)):
-            got = f"-o {key}"
-            raise AlloyError(expected=f"a position from 0 to {len(block) - 1} in `{path}`", got=got, hint=EXAMPLE)
+        if not (part.isascii() and part.isdecimal() and len(part) < 20 and int(part) < len(block)):
+            expected = (
+                f"a position from 0 to {len(block) - 1} in `{path}`"
+                if block
+                else f"an entry in `{path}`, which has none"
+            )
+            raise AlloyError(expected=expected, got=f"-o {short(key)}", hint=EXAMPLE)
         position = int(part)
         changed = _with_value(block[position], rest, value, key) if rest else value
         return [*block[:position], changed, *block[position + 1 :]]

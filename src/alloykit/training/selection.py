@@ -79,7 +79,7 @@ class Selection(TrainerCallback):
     def on_evaluate(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
         metrics = kwargs["metrics"]
         check = Check(state.global_step, metrics["eval_criterion"], metrics["eval_standard_error"])
-        if math.isnan(check.mean) or any(c.step == check.step for c in self.checks):
+        if not math.isfinite(check.mean) or any(c.step == check.step for c in self.checks):
             return
         self.checks.append(check)
         if check in self._reachable():  # in every process: a sharded student's weights are gathered

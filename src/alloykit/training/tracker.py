@@ -27,6 +27,25 @@ class Tracker(TrainerCallback):
     def __init__(self, callbacks: Mapping[str, Any], arguments: Any) -> None:
         self._callbacks, self._arguments, self._before = dict(callbacks), arguments, 0
 
+    def begin(self, name: str, folder: Path) -> None:
+        """Begin a run in one more tracker. folder: the output folder. AlloyError."""
+        from transformers.integrations import get_reporting_integration_callbacks
+
+        try:
+            with redirect_stdout(sys.stderr):
+                callback = get_reporting_integration_callbacks([name])[0]()
+                if name == "tensorboard" and callback.logging_dir is None:
+                    callback.logging_dir = str(folder / FOLDER)
+                callback.on_train_begin(self._arguments, TrainerState(), TrainerControl(), model=None)
+        except Exception as error:  # not installed, another version, no account, no server
+            lines = str(error).splitlines() or [""]
+            raise AlloyError(
+                expected=f"a tracker '{name}' that can be used, for `report_to`",
+                got=f"{type(error).__name__}: {lines[0]}",
+                hint=f"Install it (`pip install {name.replace('_', '-')}`) or a version that fits this transformers, or take it out of `report_to`.",
+            ) from error
+        self._callbacks[name] = callback
+
     def log(self, figures: Mapping[str, float], step: int = 0) -> None:
         """Send some figures. step: optimiser steps so far."""
         if self._callbacks and figures:
@@ -66,26 +85,11 @@ def tracking(names: Sequence[str], folder: Path, device: str) -> Iterator[Tracke
     if not names:
         yield Tracker({}, None)
         return
-    from transformers.integrations import get_reporting_integration_callbacks
-
     arguments = _arguments(folder, device)
-    callbacks: dict[str, Any] = {}
-    for name in dict.fromkeys(names):
-        try:
-            with redirect_stdout(sys.stderr):
-                callbacks[name] = get_reporting_integration_callbacks([name])[0]()
-                if name == "tensorboard" and callbacks[name].logging_dir is None:
-                    callbacks[name].logging_dir = str(folder / FOLDER)
-                callbacks[name].on_train_begin(arguments, TrainerState(), TrainerControl(), model=None)
-        except Exception as error:  # not installed, another version, no account, no server
-            lines = str(error).splitlines() or [""]
-            raise AlloyError(
-                expected=f"a tracker '{name}' that can be used, for `report_to`",
-                got=f"{type(error).__name__}: {lines[0]}",
-                hint=f"Install it (`pip install {name.replace('_', '-')}`) or a version that fits this transformers, or take it out of `report_to`.",
-            ) from error
-    tracker = Tracker(callbacks, arguments)
+    tracker = Tracker({}, arguments)
     try:
+        for name in dict.fromkeys(names):
+            tracker.begin(name, folder)
         yield tracker
     finally:
         tracker.close()

@@ -40,6 +40,7 @@ from alloykit.training.shares import share_of
 from alloykit.training.tracker import Tracker
 from alloykit.training.training_options import TrainingOptions
 
+CHECKED_AT_ONCE = 64  # texts; without gradients they take less memory than those of a step
 OTHER_MASKS = 1_000_003  # between the seeds of two processes
 PhaseDataMaker = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
 """(phase, student, the method's modules) → dataset and collator."""
@@ -89,7 +90,8 @@ def train(
         model = TrainingModule(student, method, modules, context, phase, compiled=options.compile)
         initial = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
         parts = dataset, checks, validation, collator, check_collator or collator
-        run = _PhaseRun(model, *parts, phase, folder / phase.name, device, tracker)
+        at_once = max(CHECKED_AT_ONCE, share_of(options, processes.count()).batch_size)
+        run = _PhaseRun(model, *parts, phase, folder / phase.name, device, at_once, tracker)
         if tracker is not None:
             tracker.begin_phase(result.steps)
         while True:
@@ -100,7 +102,10 @@ def train(
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-            options = _with_smaller_batches(options, method)
+            if model.training:
+                options = _with_smaller_batches(options, method)
+            else:
+                run.checked_at_once = _fewer_at_once(run.checked_at_once, method)
             model.load_state_dict(initial)  # the next attempt resumes from the last checkpoint of the failed one
     student.eval()
     return result
@@ -133,9 +138,22 @@ def _with_smaller_batches(options: TrainingOptions, method: Method) -> TrainingO
     return options.model_copy(update={"batch_size": size // part, "accumulate": options.accumulate * part})
 
 
+def _fewer_at_once(size: int, method: Method) -> int:
+    """How many texts a check reads at once after memory ran out with `size` of them. AlloyError if it cannot be fewer."""
+    if size == 1 or method.batch_coupled or processes.count() > 1:  # the other processes do not know of it
+        raise AlloyError(
+            expected=f"memory for checks of {counted(size, 'text')} at once",
+            got="too little",
+            hint="Lower `training: {max_length: …}`, take a smaller student, or free some memory. `training: {select: last}` makes no checks.",
+        )
+    log_line(f"training: out of memory; going on with checks of {counted(size // 2, 'text')} at once")
+    return size // 2
+
+
 @dataclass
 class _PhaseRun:
-    """The training of one phase. `train` may be called again after a failure, and resumes from the last complete checkpoint."""
+    """The training of one phase. `train` may be called again after a failure, and resumes from the last complete checkpoint. `checked_at_once`: texts
+    that a check reads at once."""
 
     model: TrainingModule
     dataset: Tokens
@@ -146,6 +164,7 @@ class _PhaseRun:
     phase: Phase
     folder: Path
     device: str
+    checked_at_once: int
     tracker: Tracker | None = None
 
     def train(self, options: TrainingOptions, result: TrainingResult) -> None:
@@ -174,7 +193,7 @@ class _PhaseRun:
         if rule != "last" and not selection.checks:
             raise AlloyError(
                 expected="a finite loss on the held-out texts",
-                got="NaN at every check",
+                got="NaN or infinity at every check",
                 hint="Lower the learning rate.",
             )
         if args.fsdp and rule == "last" and not done:
@@ -228,7 +247,7 @@ class _PhaseRun:
         return TrainingArguments(
             output_dir=str(self.folder),
             per_device_train_batch_size=options.batch_size,
-            per_device_eval_batch_size=max(64, options.batch_size),
+            per_device_eval_batch_size=self.checked_at_once,
             gradient_accumulation_steps=options.accumulate,
             max_steps=schedule.total,
             learning_rate=self.phase.learning_rate or required(options.learning_rate, "learning_rate"),
