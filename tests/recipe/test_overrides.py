@@ -24,6 +24,19 @@ from alloykit.recipe.overrides import override
         ({"texts": "t.csv"}, "texts.limit=5", {"texts": {"path": "t.csv", "limit": 5}}),
         ({"method": "alloy"}, "method.seed=1", {"method": {"name": "alloy", "seed": 1}}),
         ({"student": "s"}, "student.layers=2", {"student": {"model": "s", "layers": 2}}),
+        ({"model": "m"}, "model.layers=2", {"model": {"model": "m", "layers": 2}}),
+        ({"engine": "ray"}, "engine.workers=2", {"engine": {"name": "ray", "workers": 2}}),
+        ({"method": {"of": "muka"}}, "method.of.passes=4", {"method": {"of": {"name": "muka", "passes": 4}}}),
+        (
+            {"evaluate": {"data": "t.csv"}},
+            "evaluate.data.label=y",
+            {"evaluate": {"data": {"path": "t.csv", "label": "y"}}},
+        ),
+        (
+            {"generation": {"language_model": "g"}},
+            "generation.language_model.revision=r",
+            {"generation": {"language_model": {"model": "g", "revision": "r"}}},
+        ),
     ],
 )
 def test_what_a_change_makes_of_a_recipe(values: dict[str, Any], change: str, expected: dict[str, Any]) -> None:

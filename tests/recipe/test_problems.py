@@ -41,6 +41,15 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
             f"labels.aliases.a: Input should be a valid string, got 1{QUOTES}",
         ],
     ),
+    "a number with a point": (
+        {"labels": {"aliases": {"a": 1.5}}}, [f"labels.aliases.a: Input should be a valid string, got 1.5{QUOTES}"],
+    ),
+    "two keys that do not fit together": (
+        {"texts": "generate"}, ["texts: generate needs a `generation:` block with a `language_model`"],
+    ),
+    "two long keys with the same beginning": (
+        {"x" * 50: 1, "x" * 50 + "y": 2}, 2 * [f"{'x' * 40}…: unknown key; known are {', '.join(Recipe.model_fields)}"],
+    ),
     "texts in memory with a key": (
         {"texts": {"in_memory": "a", "limit": 1}}, ["texts.limit: unknown key; known are in_memory"],
     ),

@@ -32,8 +32,23 @@ WHOLE: dict[str, Any] = {
     "warnings": [],
     "health": {"one": {"max_probability": 0.5, "excess": 0.1, "pass_variance": None, "predicted": {"a": 4}}},
     "estimated_accuracy": {"overall": 0.5, "labels": {"a": 0.5, "b": None, "c": 0.5}, "labelled_texts": 0},
+    "agreement": {
+        "confident_teachers": {"none": 1, "one": 2, "several": 1},
+        "confidence": {"one": [1, 3], "two": [4, 0]},
+    },
+    "supervision": {
+        "texts": 4,
+        "effective_sample_size": 3.5,
+        "weights": {"up_to": 1.0, "counts": [4]},
+        "labels": {
+            "a": {"texts": 2, "effective_sample_size": 2, "teacher_share": {"one": 0.5, "two": 0.5}},
+            "b": {"texts": 2, "effective_sample_size": 2, "teacher_share": None},
+            "c": {"texts": 0, "effective_sample_size": 0, "teacher_share": None},
+        },
+    },
     "evaluation": EVALUATION,
 }
+SUPERVISED = WHOLE["supervision"]["labels"]
 HISTORY: list[dict[str, Any]] = [
     {"step": 1, "phase": "all", "loss": 0.5, "reward": 0.1},
     {"step": 2, "phase": "all", "eval_criterion": 0.4, "eval_standard_error": 0.1},
@@ -57,6 +72,11 @@ def refused(path: Path, content: Any, *words: str) -> None:
         ({"labels": ["a", "b", "b"]}, "labels: the same label twice"),
         ({"teachers": WHOLE["teachers"] | {"one": ["a", "d"]}}, "labels (teacher 'one' has one more) has nothing for 'd'"),
         ({"health": {"three": WHOLE["health"]["one"]}}, "teachers has nothing for 'three'"),
+        ({"agreement": WHOLE["agreement"] | {"confidence": {"one": [1, 3], "two": [4]}}}, "agreement.confidence: lists of different lengths"),
+        ({"supervision": WHOLE["supervision"] | {"labels": {"a": SUPERVISED["a"], "b": SUPERVISED["b"]}}}, "supervision.labels has nothing for 'c'"),
+        ({"supervision": WHOLE["supervision"] | {"labels": SUPERVISED | {"b": SUPERVISED["a"] | {"teacher_share": {"one": 1.0}}}}}, "supervision.labels.….teacher_share has nothing for 'two'"),
+        ({"supervision": WHOLE["supervision"] | {"weights": {"up_to": 0.0, "counts": [4]}}}, "supervision.weights.up_to"),
+        ({"multi_label": {"evaluation": {"texts": 4, "scores": {}}}}, "multi_label.evaluation.scores has nothing for 'mean of the teachers'"),
         ({"estimated_accuracy": WHOLE["estimated_accuracy"] | {"labels": {"a": 0.5, "b": 0.5}}}, "estimated_accuracy.labels has nothing for 'c'"),
     ],
 )  # fmt: skip
@@ -73,8 +93,12 @@ def test_metrics_whose_parts_do_not_fit_together(changed: dict[str, Any], words:
         ({"judged": "ensemble"}, "evaluation.reliability has nothing for 'ensemble'"),
         ({"scores": {"student": SCORE | {"groups": {"one": 0.5}}}}, "evaluation.scores.student.groups has nothing for 'two'"),
         ({"scores": {"student": {k: v for k, v in SCORE.items() if k != "interval"}}}, "evaluation.scores.student has nothing for 'interval'"),
+        ({"confusion": [[1, 0, 0], [0, 1], [0, 0, 1]]}, "evaluation.confusion: not a row and a column for every label"),
         ({"confusion": [[1, 0], [0, 1]]}, "evaluation.confusion: not a row and a column for every label"),
+        ({"scores": {"student": SCORE | {"interval": [0.4, 0.5, 0.6]}}}, "evaluation.scores.student.interval"),
+        ({"reliability": {"student": {"ece": 0.1, "overconfidence": -0.1, "bins": []}}}, "evaluation.reliability.student.bins"),
         ({"confidence": {"right": [1], "wrong": [2, 1]}}, "evaluation.confidence: lists of different lengths"),
+        ({"routing": None, "texts": 0}, "evaluation.texts"),
         ({"routing": {"a": {"right": 1.0, "to": {"one": 1.0}}}}, "evaluation.routing.….to has nothing for 'two'"),
     ],
 )  # fmt: skip

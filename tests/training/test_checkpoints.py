@@ -54,3 +54,18 @@ def test_one_that_is_not_as_it_was_written_is_removed(
     assert last_complete_checkpoint(tmp_path) == tmp_path / "checkpoint-5"
     assert names(tmp_path) == {"checkpoint-5"}
     assert "checkpoint-20 is damaged, and is removed" in capsys.readouterr().err
+
+
+def test_neither_a_link_nor_another_name_is_a_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The link is removed, and not what it leads to. What was never complete goes without a word."""
+    folder = tmp_path / "training"
+    written(folder, 5)
+    written(folder, 10, complete=False)
+    written(folder, 20).rename(folder / "checkpoint-20-mine")
+    (folder / "checkpoint-30").symlink_to(written(tmp_path, 30))
+    assert last_complete_checkpoint(folder) == folder / "checkpoint-5"
+    assert names(folder) == {"checkpoint-5", "checkpoint-20-mine"}
+    assert (tmp_path / "checkpoint-30" / COMPLETE_FILE).is_file()
+    said = capsys.readouterr().err
+    assert "checkpoint-30 is damaged" in said
+    assert "checkpoint-10" not in said

@@ -39,7 +39,7 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
             if problem["type"] == "string_type" and isinstance(problem["input"], (bool, int, float)):
                 message += QUOTES
         lines.append(f"{where}: {message}" if where else message)
-    return list(dict.fromkeys(lines))
+    return lines
 
 
 def listed(lines: list[str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from alloykit.evaluation.significance import ALPHA as ALPHA
 from alloykit.names import counted
 from alloykit.reporting.figures import percent
+from alloykit.run_folder.metrics import MEAN_OF_TEACHERS
 
 LOW_RECALL, ENOUGH = 0.1, 10  # a label with a lower recall, on at least so many test texts, was not learned
 WEAK_RECALL, SHOWN = 0.7, 3  # labels with a lower recall are named, at most so many
@@ -16,8 +17,6 @@ ALTERNATIVE = 0.9  # share of the test texts that an alternative has an answer t
 NEGLIGIBLE = 0.01  # a loss of accuracy that is too small to mention
 EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
-# The name in evaluation/multi_label.py, which is not imported here because it needs torch.
-_MEAN = "mean of the teachers"
 EXPLAINED = {
     "routing": "the method's targets, used as a classifier",
     "ensemble": "the label with the largest output of all teachers",
@@ -46,20 +45,20 @@ def verdict(metrics: Mapping[str, Any]) -> Verdict:
 
 def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     """The verdict on a multi-label run: the F1 of the student beside that of the mean of its teachers. Earlier versions wrote no test of the difference."""
-    student, mean = found["scores"].get("student"), found["scores"][_MEAN]
+    student, mean = found["scores"].get("student"), found["scores"][MEAN_OF_TEACHERS]
     if student is None or student["micro_f1"] is None or mean["micro_f1"] is None:
         return Verdict("unknown", "Not tested: no test text has a label that is known.", _warned(metrics))
-    gain = found.get("significance", {}).get(_MEAN)
+    gain = found.get("significance", {}).get(MEAN_OF_TEACHERS)
     lost = mean["micro_f1"] - student["micro_f1"] if gain is None else -gain["difference"]
     poor = student["micro_f1"] < 0.5 or (lost > 5 * NEGLIGIBLE and (gain is None or gain["p"] < ALPHA))
     status = "poor" if poor else "mixed" if lost > NEGLIGIBLE else "good"
-    figures = f"Micro-F1 of the student {percent(mean['micro_f1'] - lost)}, of the {_MEAN} {percent(mean['micro_f1'])}"
+    figures = f"Micro-F1 of the student {percent(mean['micro_f1'] - lost)}, of the {MEAN_OF_TEACHERS} {percent(mean['micro_f1'])}"
     where = counted(found["texts"], "text")
     conclusion, points = "", ["A label is given to a text if its probability is at least 0.5."]
     if gain is not None:
         if gain["texts"] < found["texts"]:
             where = f"the {gain['texts']:,} of {where} that a teacher has an answer to"
-        better = f"the {_MEAN if gain['difference'] < 0 else 'student'} is significantly better"
+        better = f"the {MEAN_OF_TEACHERS if gain['difference'] < 0 else 'student'} is significantly better"
         conclusion = f": {better if gain['p'] < ALPHA else _no_difference(gain, 'student')}"
         points += [
             f"Difference: {points_of(gain['difference'])} points (95\u00a0% interval {points_of(gain['low'])} to {points_of(gain['high'])}, {_p(gain['p'])}).",

@@ -25,6 +25,9 @@ from alloykit.run_folder.values import (
 )
 
 PositiveNumber = Annotated[float, Field(gt=0, le=1e12)]
+MEAN_OF_TEACHERS = (
+    "mean of the teachers"  # the name in evaluation/multi_label.py, which is not imported here because it needs torch
+)
 
 
 class MethodSpec(OpenDict):
@@ -335,6 +338,8 @@ def check_parts(metrics: Metrics) -> Metrics:
             check_names(row["teacher_share"] or teachers, teachers, "supervision.labels.….teacher_share")
     if evaluation := metrics.get("evaluation"):
         _check_evaluation(evaluation, labels, teachers)
+    if tested := metrics.get("multi_label", {}).get("evaluation"):
+        check_names(tested["scores"], [MEAN_OF_TEACHERS], "multi_label.evaluation.scores")
     return metrics
 
 

@@ -78,7 +78,7 @@ def tokenize(texts: Texts, tokenizer: Any, max_length: int, *more: Texts, long_t
             for batch in table.table.batches(table.text_columns):
                 writer.add(encoder(batch))
                 done += len(batch["text"])
-                all_tokens = writer.tokens if done < SAMPLE else max(writer.tokens, writer.tokens * n // done)
+                all_tokens = writer.tokens if done < SAMPLE else writer.tokens * n // done
                 if TOKEN * all_tokens > COPIED:
                     return Tokens(TokensInParts(tables, encoder), AllBut(n))
                 advance(len(batch["text"]) if n > 50_000 else 0)
