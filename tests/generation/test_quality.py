@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from alloykit.generation import quality
 from alloykit.generation.quality import bleu, distinct, self_bleu, text_quality
 from alloykit.generation.writer import GeneratedText
 
@@ -26,6 +27,13 @@ def test_bleu_by_hand() -> None:
     ), "counts are clipped"
     assert bleu("a b c d".split(), ["a b c d e f".split()]) == pytest.approx(math.exp(1 - 6 / 4)), "too short"
     assert bleu("p q r s".split(), ["a b c d".split()]) == 0.0
+    longer = bleu("a b c d e f".split(), ["a b c d".split()])
+    assert longer == pytest.approx((4 / 6 * 4 / 6 * 3 / 5 * 2 / 4) ** (1 / 4)), "no penalty for length"
+    two = bleu("a a x y".split(), ["a b c d".split(), "a e f g".split()])
+    assert two == pytest.approx((1 / 4 * 1 / 4 * 1 / 3 * 1 / 2) ** (1 / 4)), (
+        "a word counts as often as in one reference"
+    )
+    assert bleu("a b c d e".split(), ["p q r s".split(), "a b c d e f".split()]) == pytest.approx(1.0), "the shorter"
 
 
 def test_texts_that_repeat_each_other_have_a_high_self_bleu() -> None:
@@ -33,6 +41,13 @@ def test_texts_that_repeat_each_other_have_a_high_self_bleu() -> None:
     assert self_bleu(same) == pytest.approx(1.0)
     assert self_bleu(other) == 0.0
     assert self_bleu(same[:1]) == 0.0
+    assert self_bleu([*same[:2], ["a"]]) == pytest.approx(1.0), "a text of fewer than four words has no BLEU-4"
+
+
+def test_self_bleu_compares_random_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, "BLEU_TEXTS", 2)
+    texts = [["a", "b", "c", "d"]] * 2 + [[f"{n}{c}" for c in "abcd"] for n in range(48)]
+    assert self_bleu(texts) == 0.0, "not the first two"
 
 
 def test_the_summary() -> None:
@@ -45,4 +60,7 @@ def test_the_summary() -> None:
     assert found["control"] == pytest.approx(2 / 3)
     assert found["perplexity"] == pytest.approx(20.0), "the geometric mean of the finite ones"
     assert found["words"] == 2.0
+    assert found["confidence"] == pytest.approx(0.5)
+    assert text_quality([*texts, texts[0]])["distinct_1"] == 6 / 8
+    assert text_quality([*texts, texts[0]])["distinct_2"] == 3 / 4
     assert text_quality([])["texts"] == 0

@@ -19,6 +19,7 @@ from alloykit.recipe.questions import parse_amalgamation
 from alloykit.recipe.read_recipe import parse, read_recipe
 from alloykit.recipe.recipe import Recipe
 from alloykit.recipe.schema import KINDS
+from alloykit.recipe.texts_origin import InMemory
 
 VALID: dict[str, Any] = {"teachers": ["a", "b"], "texts": "texts.csv", "student": "c", "output": "run"}
 WRITER = {"language_model": "x"}
@@ -95,7 +96,10 @@ def test_only_the_kind_that_was_meant_is_explained(name: str) -> None:
         {"labels": {"keep_apart": True}},
         {"labels": {"keep_apart": "true"}},
         {"labels": {"keep_apart": ["refund"]}},
+        {"labels": {"keep_apart": ("refund",)}},
         {"texts": {"in_memory": "0"}},
+        {"texts": InMemory(in_memory="0")},
+        {"texts": Path("texts.csv")},
         {"texts": "generate", "generation": WRITER | {"top_k": [1, 2], "temperature": 0.5}},
         {"validation": {"data": "generate"}},
     ],

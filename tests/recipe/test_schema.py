@@ -40,6 +40,22 @@ def test_strings_stand_for_blocks_and_methods_are_listed() -> None:
     assert {"type": "string"} in properties["teachers"]["items"]["anyOf"][0]["anyOf"]
     assert {"type": "string"} in properties["texts"]["anyOf"][0]["anyOf"]
     assert properties["method"]["anyOf"][0]["enum"] == list(methods())
+    assert not {"type", "additionalProperties"} & set(properties["method"]), "a name alone is no object"
+
+
+@pytest.mark.parametrize(
+    ("kind", "block", "key"),
+    [
+        ("amalgamate", "Recipe", "student"), ("questions", "Recipe", "student"), ("teach", "Recipe", "model"),
+        ("together", "Recipe", "models"), ("generate", "GenerationOptions", "language_model"), ("amalgamate", "TextsOptions", "more"),
+        ("teach", "DataBlock", "data"),
+    ],
+)  # fmt: skip
+def test_wherever_a_string_stands_for_a_block_the_schema_has_both(kind: str, block: str, key: str) -> None:
+    schema = recipe_schema(kind)
+    found = (schema if block == "Recipe" else schema["$defs"][block])["properties"][key]
+    assert found["description"], "editors show it"
+    assert "'anyOf': [{'type': 'string'}, {'$ref': '#/$defs/" in str(found)
 
 
 def test_a_string_may_fit_several_kinds() -> None:

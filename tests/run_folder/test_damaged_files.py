@@ -83,6 +83,9 @@ def refused(path: Path, content: Any, *words: str) -> None:
 def test_metrics_whose_parts_do_not_fit_together(changed: dict[str, Any], words: str, tmp_path: Path) -> None:
     (tmp_path / METRICS).write_text(json.dumps(WHOLE))
     assert read_metrics(tmp_path) == WHOLE
+    without_routing = WHOLE | {"evaluation": EVALUATION | {"routing": None}}
+    (tmp_path / METRICS).write_text(json.dumps(without_routing))
+    assert read_metrics(tmp_path) == without_routing
     refused(tmp_path / METRICS, WHOLE | changed, words)
 
 
@@ -98,7 +101,6 @@ def test_metrics_whose_parts_do_not_fit_together(changed: dict[str, Any], words:
         ({"scores": {"student": SCORE | {"interval": [0.4, 0.5, 0.6]}}}, "evaluation.scores.student.interval"),
         ({"reliability": {"student": {"ece": 0.1, "overconfidence": -0.1, "bins": []}}}, "evaluation.reliability.student.bins"),
         ({"confidence": {"right": [1], "wrong": [2, 1]}}, "evaluation.confidence: lists of different lengths"),
-        ({"routing": None, "texts": 0}, "evaluation.texts"),
         ({"routing": {"a": {"right": 1.0, "to": {"one": 1.0}}}}, "evaluation.routing.….to has nothing for 'two'"),
     ],
 )  # fmt: skip

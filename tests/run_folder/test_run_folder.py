@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,23 @@ import pytest
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.artifacts import recorded
+from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.recipe.read_recipe import parse
 from alloykit.recipe.recipe import Recipe
-from alloykit.run_folder.file_names import CHANGES, ENVIRONMENT, EXPORT, INPUTS, STATE
-from alloykit.run_folder.run_folder import open_run, record_inputs
+from alloykit.run_folder.file_names import CHANGES, ENVIRONMENT, EXPORT, INPUTS, RECIPE, STATE
+from alloykit.run_folder.run_folder import (
+    RunFolder,
+    check_run,
+    classifier_folder,
+    environment,
+    files_to_keep,
+    folder_of,
+    is_run_folder,
+    onnx_folder,
+    open_run,
+    record_inputs,
+    unresolved_settings,
+)
 
 
 def recipe_in(folder: Path, **changed: Any) -> Recipe:
@@ -35,6 +49,7 @@ OTHERS: dict[str, Any] = {
     "validation": {"data": {"path": "v.csv", "label": "y"}},
     "labelled": {"data": {"path": "l.csv", "label": "y"}},
     "inference": {"seed": 3},
+    "generation": {"language_model": "g"},
 }
 
 
@@ -134,5 +149,67 @@ def test_no_link_to_an_export_is_followed(tmp_path: Path) -> None:
     (run / "export").symlink_to(elsewhere.parent)
     (run / "recipe.yaml").write_text("")
     with pytest.raises(AlloyError, match="a link to"):
+        check_run(recipe_in(run), {}, overwrite=True)  # before anything is computed
+    with pytest.raises(AlloyError, match="a link to"):
         open_run(recipe_in(run), {}, overwrite=True)
     assert elsewhere.exists()
+
+
+def test_further_inputs_stay_recorded_until_the_student_is_replaced(tmp_path: Path) -> None:
+    run = open_run(recipe_in(tmp_path), {"texts": "1"})
+    record_inputs(run, {"more": "x"})
+    put(tmp_path, "training")
+    open_run(recipe_in(tmp_path), {"texts": "1"})
+    assert recorded(tmp_path / INPUTS) == {"texts": "1", "more": "x"}
+    open_run(recipe_in(tmp_path), {"texts": "2"}, overwrite=True)
+    assert recorded(tmp_path / INPUTS) == {"texts": "2"}
+
+
+def test_a_run_of_several_questions_keeps_its_questions(tmp_path: Path) -> None:
+    def recipe(teacher: str) -> QuestionsRecipe:
+        values = {"questions": {"topic": {"teachers": [teacher]}}, "texts": "t.csv", "student": "c"}
+        return parse(values | {"output": str(tmp_path)}, QuestionsRecipe)
+
+    open_run(recipe("a"), {})
+    put(tmp_path, "training")
+    open_run(recipe("a"), {})
+    with pytest.raises(AlloyError, match=r"- questions\.topic\.teachers"):
+        open_run(recipe("b"), {})
+
+
+def test_results_whose_recipe_is_damaged_are_kept(tmp_path: Path) -> None:
+    open_run(recipe_in(tmp_path), {})
+    put(tmp_path, "training")
+    (tmp_path / RECIPE).write_text("teachers: [")
+    with pytest.raises(AlloyError, match="Restore it. Choose another `output`, or add --overwrite"):
+        open_run(recipe_in(tmp_path), {})
+    (tmp_path / RECIPE).unlink()
+    with pytest.raises(AlloyError, match="with other files"):
+        open_run(recipe_in(tmp_path), {})
+
+
+def test_the_environment_names_packages_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alloykit.run_folder.run_folder.PACKAGES", ("torch", "no-such-package"))
+    assert environment()["packages"] == {"torch": version("torch"), "no-such-package": "not installed"}
+
+
+def test_settings_that_the_texts_decide_count_as_equal_before_they_are_read() -> None:
+    new = {"training": {"epochs": None, "learning_rate": 0.1}}
+    assert unresolved_settings({"training": {"epochs": 3, "learning_rate": 0.2}}, new) == {"epochs": 3}
+    for damaged in ({}, {"training": 5}, {"training": {}}):
+        assert unresolved_settings(damaged, new) == {"epochs": None}
+
+
+def test_which_folders_are_runs(tmp_path: Path) -> None:
+    run, other = tmp_path / "run", tmp_path / "other"
+    open_run(recipe_in(run), {})
+    other.mkdir()
+    assert is_run_folder(run)
+    assert not is_run_folder(other)
+    assert not is_run_folder(Path("a\0b"))
+    assert (classifier_folder(run), classifier_folder(other)) == (run / "student", other)
+    assert (onnx_folder(run), onnx_folder(other)) == (run / EXPORT, other)
+    assert set(files_to_keep(run)) > {run / "student", run / RECIPE, run / INPUTS, run / "pool-answers.json"}
+    assert folder_of(str(run)) == folder_of(RunFolder(run)) == run
+    with pytest.raises(AlloyError, match="got a int"):
+        folder_of(5)  # type: ignore[arg-type]

@@ -209,7 +209,7 @@ def check_run(recipe: Recipe | QuestionsRecipe, inputs: Mapping[str, Any], *, ov
     something_to_lose = has_results(folder)
     if overwrite:
         check_removable(folder, (*STARTS_ANEW, *RESULTS, TENSORBOARD))
-    elif (folder / RECIPE).exists() and something_to_lose:
+    elif something_to_lose:
         _refuse_changes(folder, recipe, inputs)
     if not overwrite:
         _refuse_incomplete_student(RunFolder(folder))
