@@ -9,9 +9,12 @@ import pytest
 from commandline import write_csv
 
 from alloykit.errors import AlloyError
+from alloykit.methods.protocol import ModelShape
 from alloykit.recipe.read_recipe import parse
-from alloykit.recipe.teacher_recipes import TeachRecipe
+from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
+from alloykit.teaching import teaching_inputs
 from alloykit.teaching.teaching_inputs import checked_inputs
+from alloykit.training.schedule import default_rate
 
 
 def labels_of(models: dict[str, Path], folder: Path, answers: str, **changes: Any) -> list[str]:
@@ -36,3 +39,30 @@ def test_spaces_around_labels(models: dict[str, Path], tmp_path: Path) -> None:
     assert labels_of(models, tmp_path, "ab", labels=["a ", "b"]) == ["a", "b"]
     with pytest.raises(AlloyError, match="got none with 'c'. The data has 'a', 'b'"):
         labels_of(models, tmp_path, "ab", labels=["a", "b", "c "])
+
+
+def test_defaults_are_those_of_the_texts_that_are_learned_from(models: dict[str, Path], tmp_path: Path) -> None:
+    """Of 20 texts, four are held out if there are no validation texts: 640 steps are 40 epochs of 16 texts, or 32 of 20."""
+
+    def epochs(**changes: Any) -> float | None:
+        data = {"path": str(tmp_path / "data.csv"), "label": "label"}
+        values = {"model": str(models["encoder"]), "data": data, "training": {"batch_size": 1}}
+        recipe = parse(values | {"output": str(tmp_path / "teacher")} | changes, TeachRecipe)
+        return checked_inputs(recipe, [recipe.model], tmp_path / "teacher", None)[0].training.epochs
+
+    write_csv(tmp_path / "data.csv", [(f"text {i}", "ab"[i % 2]) for i in range(20)], ("text", "label"))
+    assert epochs() == 40
+    assert epochs(validation={"data": {"path": str(tmp_path / "data.csv"), "label": "label"}}) == 32
+    assert epochs(training={"batch_size": 1, "epochs": 2}) == 2
+
+
+def test_encoders_together_learn_at_the_lowest_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = {"small": (3, 384), "large": (12, 768), "middle": (6, 384)}
+    monkeypatch.setattr(
+        teaching_inputs, "student_shape_of", lambda spec: ModelShape(shapes[spec.model][1], shapes[spec.model][0])
+    )
+    monkeypatch.setattr(teaching_inputs, "check_folder", lambda *_: None)
+    data = write_csv(tmp_path / "data.csv", [(f"text {i}", "ab"[i % 2]) for i in range(20)], ("text", "label"))
+    recipe = parse({"models": [*shapes], "data": str(data), "output": str(tmp_path / "t")}, TogetherRecipe)
+    found = checked_inputs(recipe, recipe.models, tmp_path / "t", None)[0].training
+    assert found.learning_rate == default_rate(12, 768)

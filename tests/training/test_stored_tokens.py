@@ -10,7 +10,7 @@ import pytest
 import tiny
 
 from alloykit.data import load_texts
-from alloykit.training import dataset
+from alloykit.training import dataset, stored_tokens
 from alloykit.training.dataset import Tokens, tokenize
 from alloykit.training.stored_tokens import Encoder, TokensInParts
 
@@ -58,6 +58,7 @@ def test_tokens_in_parts_are_those_of_the_file(words: Any, made: list[int], monk
     tables = load_texts(FIRST), load_texts(SECOND)
     file = tokenize(tables[0], words, 32, tables[1])
     monkeypatch.setattr(dataset, "COPIED", 0)
+    monkeypatch.setattr(stored_tokens, "READ", 2)
     parts = tokenize(tables[0], words, 32, tables[1])
     assert isinstance(parts.stored, TokensInParts)
     asked = np.array([11, 2, 8, 2, 0, 6, 7])
@@ -69,6 +70,13 @@ def test_tokens_in_parts_are_those_of_the_file(words: Any, made: list[int], monk
     for i in (1, 3, 10):
         assert parts[i] == file[i] == {"row": i} | dict(words(ALL[i]))
     assert made == [1, 1, 1]
+    assert parts.lengths[np.array([4, 0])].tolist() == [len(words(ALL[i])["input_ids"]) for i in (4, 0)]
+    assert parts[11] == file[11], "after the last one of the part"
+
+
+def test_a_student_that_averages_over_chunks_trains_on_the_beginning(words: Any) -> None:
+    batch = {"text": ["refund the card please " * 9]}
+    assert Encoder(words, 7, "mean")(batch) == Encoder(words, 7, "head")(batch)
 
 
 def test_selected_texts_are_encoded_once(words: Any, made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
