@@ -61,6 +61,6 @@ def test_the_summary() -> None:
     assert found["perplexity"] == pytest.approx(20.0), "the geometric mean of the finite ones"
     assert found["words"] == 2.0
     assert found["confidence"] == pytest.approx(0.5)
-    assert text_quality([*texts, texts[0]])["distinct_1"] == 6 / 8
-    assert text_quality([*texts, texts[0]])["distinct_2"] == 3 / 4
+    repeated = text_quality([*texts, texts[2]])
+    assert (repeated["distinct_1"], repeated["distinct_2"]) == (6 / 9, 3 / 5)
     assert text_quality([])["texts"] == 0

@@ -96,7 +96,7 @@ def test_metrics_whose_parts_do_not_fit_together(changed: dict[str, Any], words:
         ({"judged": "ensemble"}, "evaluation.reliability has nothing for 'ensemble'"),
         ({"scores": {"student": SCORE | {"groups": {"one": 0.5}}}}, "evaluation.scores.student.groups has nothing for 'two'"),
         ({"scores": {"student": {k: v for k, v in SCORE.items() if k != "interval"}}}, "evaluation.scores.student has nothing for 'interval'"),
-        ({"confusion": [[1, 0, 0], [0, 1], [0, 0, 1]]}, "evaluation.confusion: not a row and a column for every label"),
+        ({"confusion": [[1, 0, 0], [0, 1, 0]]}, "evaluation.confusion: not a row and a column for every label"),
         ({"confusion": [[1, 0], [0, 1]]}, "evaluation.confusion: not a row and a column for every label"),
         ({"scores": {"student": SCORE | {"interval": [0.4, 0.5, 0.6]}}}, "evaluation.scores.student.interval"),
         ({"reliability": {"student": {"ece": 0.1, "overconfidence": -0.1, "bins": []}}}, "evaluation.reliability.student.bins"),

@@ -12,9 +12,12 @@ from alloykit.errors import AlloyError
 from alloykit.methods.protocol import ModelShape
 from alloykit.recipe.read_recipe import parse
 from alloykit.recipe.teacher_recipes import TeachRecipe, TogetherRecipe
+from alloykit.run_folder.file_names import LOG
 from alloykit.teaching import teaching_inputs
+from alloykit.teaching.teaching_folder import MADE, MADE_OF
 from alloykit.teaching.teaching_inputs import checked_inputs
 from alloykit.training.schedule import default_rate
+from alloykit.training.tracker import FOLDER
 
 
 def labels_of(models: dict[str, Path], folder: Path, answers: str, **changes: Any) -> list[str]:
@@ -54,6 +57,15 @@ def test_defaults_are_those_of_the_texts_that_are_learned_from(models: dict[str,
     assert epochs() == 40
     assert epochs(validation={"data": {"path": str(tmp_path / "data.csv"), "label": "label"}}) == 32
     assert epochs(training={"batch_size": 1, "epochs": 2}) == 2
+
+
+@pytest.mark.parametrize("name", ["training", FOLDER, LOG, MADE, MADE_OF, ".ready"])
+def test_no_teacher_is_called_like_a_file_of_teach(name: str) -> None:
+    """The folder of the checkpoints, for instance, is removed at the end."""
+    values = {"models": ["a", f"encoders/{name}"], "data": "d.csv", "output": "o"}
+    with pytest.raises(AlloyError, match=f"names: `teach` has files of its own under '{name}'; give another name"):
+        parse(values, TogetherRecipe)
+    assert parse(values | {"names": ["a", "b"]}, TogetherRecipe).model_names == ["a", "b"]
 
 
 def test_encoders_together_learn_at_the_lowest_rate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

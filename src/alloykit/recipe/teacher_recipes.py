@@ -13,6 +13,8 @@ from alloykit.recipe.recipe_blocks import DataBlock, RecipeBlock
 from alloykit.recipe.texts_origin import TextsOrigin
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
+OWN_NAMES = ("training", "tensorboard", "run.log", "teach.yaml", "made_of.json")  # what `teach` writes into `output`
+
 
 class _LabelledTexts(RecipeBlock):
     """The common keys of the recipes that train teachers."""
@@ -75,6 +77,8 @@ class TogetherRecipe(_LabelledTexts):
             raise ValueError("names: give one different name for each model")
         if any(Path(name).name != name or name in ("", ".", "..") for name in self.model_names):
             raise ValueError("names: give plain folder names")
+        if own := [name for name in self.model_names if name in OWN_NAMES or name.startswith(".")]:
+            raise ValueError(f"names: `teach` has files of its own under '{own[0]}'; give another name")
         return self
 
     @property
