@@ -41,6 +41,33 @@ def test_writing_leaves_torchs_generator_as_it_was(writer: Writer) -> None:
     assert [text.confidence for text in texts] == [0.5] * 3
 
 
+def test_texts_depend_on_their_own_seed_only(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def texts(seed: int) -> list[str]:
+        return [text.text for text in writer.write(answering(torch.zeros(10**4, 2)), "b", 3, seed)]
+
+    torch.manual_seed(1)
+    first = texts(0)
+    torch.manual_seed(2)
+    assert texts(0) == first
+    assert texts(1) != first
+    monkeypatch.setattr(writer.tokenizer, "batch_decode", lambda rows, **_: [" late card\n"] * len(rows))
+    assert texts(0) == ["late card"] * 3
+
+
+def test_prompt_and_text_together_may_fill_all_positions() -> None:
+    options = SimpleNamespace(max_tokens=45, language_model=SimpleNamespace(model="m"))
+    config = SimpleNamespace(max_position_embeddings=48)
+    part: Any = SimpleNamespace(model=SimpleNamespace(config=config), options=options, _prompt=lambda label: [2, 7])
+    Writer._require_room(part, "")
+    options.max_tokens = 46
+    with pytest.raises(
+        AlloyError, match=r"the 48 tokens of 'm'; got `max_tokens: 46` and a prompt, 49 together. Set .*45}`"
+    ):
+        Writer._require_room(part, "")
+    config.max_position_embeddings = None
+    Writer._require_room(part, "")
+
+
 def test_a_teacher_without_an_answer_takes_no_side() -> None:
     found = log_probabilities(answering(torch.tensor([[math.nan, math.nan], [0.0, math.log(3.0)]])), ["x", "y", "x"])
     torch.testing.assert_close(found.exp(), torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]))

@@ -251,7 +251,8 @@ class _PhaseRun:
             gradient_accumulation_steps=options.accumulate,
             max_steps=schedule.total,
             learning_rate=self.phase.learning_rate or required(options.learning_rate, "learning_rate"),
-            warmup_steps=math.ceil(options.warmup * schedule.total),
+            # The first of the warm-up's steps has the rate 0, so that a single step would change nothing.
+            warmup_steps=math.ceil(options.warmup * schedule.total) if schedule.total > 1 else 0,
             weight_decay=options.weight_decay,
             max_grad_norm=options.max_grad_norm,
             lr_scheduler_type=options.scheduler,
