@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +15,7 @@ import torch
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.steering import Steering
-from alloykit.generation.writer import FiniteScores, Writer, log_probabilities
+from alloykit.generation.writer import DOCUMENT, MESSAGE, FiniteScores, Writer, log_probabilities
 from alloykit.teachers.protocol import Answerer
 
 
@@ -39,6 +41,27 @@ def test_writing_leaves_torchs_generator_as_it_was(writer: Writer) -> None:
     texts = writer.write(answering(torch.zeros(10**4, 2)), "b", 3, seed=0)
     assert torch.equal(torch.get_rng_state(), before)
     assert [text.confidence for text in texts] == [0.5] * 3
+    assert writer.reads > 0
+
+
+def test_texts_have_their_fewest_tokens_and_no_prompt(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = writer.options.model_copy(update={"steer": "none", "min_tokens": 10})
+    monkeypatch.setattr(writer, "options", options)
+    written: list[list[int]] = []
+    monkeypatch.setattr(writer.tokenizer, "batch_decode", lambda rows, **_: written.extend(rows.tolist()) or ["a"] * 40)
+    writer.write(answering(torch.zeros(40, 2)), "b", 40, seed=0)
+    assert {len(row) for row in written} == {10}
+    assert not {token for row in written for token in row} & set(writer.stops)
+
+
+def test_a_model_without_a_padding_token_writes(tmp_path: Path) -> None:
+    tiny.language_model(tmp_path)
+    about = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({k: v for k, v in about.items() if k != "pad_token"}))
+    values = {"language_model": str(tmp_path), "steer": "none", "max_tokens": 10}
+    writer = Writer(GenerationOptions.model_validate(values), "cpu")
+    assert writer.tokenizer.pad_token == writer.tokenizer.eos_token
+    assert len(writer.write(answering(torch.zeros(9, 2)), "a", 2, seed=0)) == 2
 
 
 def test_texts_depend_on_their_own_seed_only(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,6 +116,17 @@ def test_where_a_text_begins_and_ends(bos: int | None, eos: int, own: Any, start
     words.bos_token_id = words.eos_token_id = None
     with pytest.raises(AlloyError, match=r"got neither a bos nor an eos token.*start_token"):
         Writer._start(part)
+
+
+@pytest.mark.parametrize(
+    ("template", "bos", "start"),
+    [(None, MESSAGE, 2), ("{{ m }}", "<s>", 2), ("{{ m }}", MESSAGE, 7), ("{{ m }}", None, 7)],
+)
+def test_a_bos_token_that_opens_a_message_begins_no_document(template: str | None, bos: str | None, start: int) -> None:
+    words = SimpleNamespace(bos_token=bos, bos_token_id=2, chat_template=template, get_vocab=lambda: {DOCUMENT: 7})
+    options = SimpleNamespace(language_model=SimpleNamespace(model="m"), start_token=None)
+    part: Any = SimpleNamespace(tokenizer=words, options=options)
+    assert Writer._start(part) == start
 
 
 def test_perplexity_of_long_texts_and_of_impossible_ones(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
