@@ -25,9 +25,8 @@ from alloykit.run_folder.values import (
 )
 
 PositiveNumber = Annotated[float, Field(gt=0, le=1e12)]
-MEAN_OF_TEACHERS = (
-    "mean of the teachers"  # the name in evaluation/multi_label.py, which is not imported here because it needs torch
-)
+# The name in evaluation/multi_label.py, which is not imported here because it needs torch.
+MEAN_OF_TEACHERS = "mean of the teachers"
 
 
 class MethodSpec(OpenDict):
