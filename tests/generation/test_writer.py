@@ -185,3 +185,4 @@ def test_options_that_cannot_be(change: dict[str, Any], message: str) -> None:
         GenerationOptions.model_validate({"language_model": "x", "candidates": 12} | {"top_k": 6} | change)
     unsteered = {"language_model": "x", "candidates": 12, "top_k": 40, "steer": "none"}
     assert GenerationOptions.model_validate(unsteered).top_k == 40, "without candidates it has no bound"
+    assert GenerationOptions.model_validate(unsteered | {"min_tokens": 9, "max_tokens": 9}).max_tokens == 9

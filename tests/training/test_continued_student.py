@@ -64,3 +64,8 @@ def test_another_shape_is_refused(tmp_path: Path) -> None:
         check_earlier_student(spec, 1)
     with pytest.raises(AlloyError, match="continues"):
         check_earlier_student(spec.model_copy(update={"head": "pooled"}), 2)
+    other = tiny.encoder(tmp_path / "other", intermediate_size=48)  # of the same depth and width
+    spec = StudentSpec(model=str(other), layers=2, continues=str(tmp_path / "student"))
+    check_earlier_student(spec, 2)
+    with pytest.raises(AlloyError, match=r"weights that fit BertForSequenceClassification .*; got none for bert\."):
+        build_student(spec, BEFORE)

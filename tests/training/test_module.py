@@ -1,8 +1,7 @@
-"""The student inside its training: dropout, the questions that a method asks it, and given labels of multi-label texts."""
+"""The student inside its training: its dropout, and the questions that a method asks it."""
 
 from __future__ import annotations
 
-import math
 from contextlib import nullcontext
 from typing import Any
 
@@ -14,7 +13,7 @@ from torch import nn
 
 from alloykit.methods.protocol import Phase
 from alloykit.methods.registry import create
-from alloykit.training.module import TrainingModule, _with_given_labels
+from alloykit.training.module import TrainingModule
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
 
@@ -73,15 +72,3 @@ def test_a_check_draws_no_masks(student_and_batch: tuple[Any, Batch]) -> None:
 def test_a_compiled_student_keeps_its_forward_function(student_and_batch: tuple[Any, Batch]) -> None:
     assert isinstance(module_of(student_and_batch[0], compiled=True).lean, nullcontext)
     assert not isinstance(module_of(student_and_batch[0]).lean, nullcontext)
-
-
-def test_given_labels_of_a_multi_label_text_replace_the_loss() -> None:
-    """A text may have none of the labels. −1: its labels are not given."""
-    logits = torch.randn(3, 2, generator=torch.Generator().manual_seed(0))
-    given = torch.tensor([[0, 0], [-1, -1], [0, 1]])
-    found = _with_given_labels(torch.tensor([7.0, 8.0, 9.0]), logits, given).tolist()
-    assert found[1] == 8.0
-    for x in (0, 2):
-        signs = [1 if label else -1 for label in given[x].tolist()]
-        each = [math.log1p(math.exp(-sign * s)) for sign, s in zip(signs, logits[x].tolist(), strict=True)]
-        assert found[x] == pytest.approx(sum(each), rel=1e-5)

@@ -13,6 +13,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
+from alloykit.models.problem_type import is_multi_label
+from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.training.student import build_student, keep_layers, layers_to_keep
 from alloykit.training.training_options import StudentSpec
 
@@ -238,6 +240,19 @@ def test_a_head_of_the_same_size_but_other_labels_is_drawn_anew(tmp_path):
     student, _ = student_of(folder)
     assert student.config.id2label == SPACE.id2label
     assert not torch.equal(student.classifier.weight, load(folder).classifier.weight)
+    assert not student.classifier.bias.any()
+
+
+def test_a_head_of_the_same_labels_is_the_start_of_ours(tmp_path):
+    folder = tiny.classifier(tmp_path, list(SPACE.names))
+    assert torch.equal(student_of(folder)[0].classifier.weight, load(folder).classifier.weight)
+
+
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_the_configuration_says_whether_labels_exclude_each_other(multi_label, tmp_path):
+    folder = tiny.encoder(tmp_path, problem_type=None if multi_label else "multi_label_classification")
+    student, _ = build_student(StudentSpec(model=str(folder), layers=1), SPACE, multi_label=multi_label)
+    assert is_multi_label(student.config) is multi_label
 
 
 def test_dropout_is_the_encoders_own_unless_told(encoders):
@@ -248,10 +263,11 @@ def test_dropout_is_the_encoders_own_unless_told(encoders):
 
 
 def test_a_student_made_of_a_student_has_none_of_its_records(tmp_path):
-    """The temperature and the estimated accuracy of an earlier student are not those of a new one."""
+    """The temperature and the estimated accuracy of an earlier student are not those of a new one, nor are its questions and its head."""
     folder = tiny.encoder(tmp_path / "earlier")
     config = json.loads((folder / "config.json").read_text())
     records = {"alloykit_temperature": 0.5, "alloykit_estimated_accuracy": {"bug": 0.9}, "alloykit_long_texts": "tail"}
+    records |= {QUESTIONS_KEY: [{"name": "topic"}]}
     (folder / "config.json").write_text(json.dumps(config | records))
     student, _ = student_of(folder)
     student.save_pretrained(tmp_path / "student")

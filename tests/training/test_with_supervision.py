@@ -18,7 +18,7 @@ from alloykit.methods.protocol import Context, Method
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows
 from alloykit.training import with_supervision as module
-from alloykit.training.with_supervision import with_supervision
+from alloykit.training.with_supervision import WithSupervision, with_supervision
 
 N = 40
 
@@ -51,6 +51,8 @@ def test_each_text_has_the_supervision_that_the_method_gives_it(spec: dict[str, 
         ({"name": "vanilla_kd"}, 0.5),  # half of the texts are never read
         ({"name": "uhc"}, 2),  # no single target
         ({"name": "muka", "passes": 4, "normalise": "batch"}, 2),  # the weight of a text depends on the others
+        ({"name": "dfa"}, 2),  # reads texts during training
+        ({"name": "as_dfd"}, 2),  # makes its own examples
     ],
     ids=str,
 )
@@ -61,8 +63,24 @@ def test_a_source_stays_as_it_is_where_nothing_is_saved(spec: dict[str, Any], re
 
 def test_a_file_of_more_than_so_many_bytes_is_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
     method, pool, context = prepared({"name": "vanilla_kd"})
-    monkeypatch.setattr(module, "COPIED", 4 * N * (context.space.size + len(context.space.teachers) + 2) - 1)
+    size = 4 * N * (context.space.size + len(context.space.teachers) + 2)
+    monkeypatch.setattr(module, "COPIED", size - 1)
     assert with_supervision(pool, method, context, reads=2) is pool
+    monkeypatch.setattr(module, "COPIED", size)
+    assert with_supervision(pool, method, context, reads=2) is not pool
+
+
+@pytest.mark.parametrize(("name", "reads_states"), [("alloy", False), ("vanilla_kd", True)])
+def test_states_are_left_out_where_the_loss_reads_none(
+    name: str, reads_states: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method, pool, context = prepared({"name": name})
+    assert method.loss_reads_states is reads_states
+    without = Pool(rows_of("disjoint", N, seed=3))
+    monkeypatch.setattr(module, "without_states", lambda source: without)
+    found = with_supervision(pool, method, context, reads=2)
+    assert isinstance(found, WithSupervision)
+    assert found.source is (pool if reads_states else without)
 
 
 def test_the_student_learns_the_same(models: dict[str, Path], tmp_path: Path) -> None:

@@ -62,12 +62,7 @@ def arguments_named(given: Mapping[str, Any]) -> Iterator[None]:
         raise
     except Exception as error:
         of_disk = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-        if (
-            not given
-            or of_disk
-            or is_lost_connection(error)
-            or (isinstance(error, RuntimeError) and is_out_of_memory(error))
-        ):
+        if not given or of_disk or is_lost_connection(error) or is_out_of_memory(error):
             raise
         raise AlloyError(
             expected="a training that the Trainer can do with `training: {arguments: …}`",
