@@ -67,10 +67,10 @@ class Saved:
     """A model, or a tokenizer, with one file."""
 
     def __init__(self, name: str, error: Exception | None = None) -> None:
-        self.name, self.error, self.model_max_length = name, error, 512
+        self.name, self.error, self.model_max_length, self.device = name, error, 512, "cuda"
 
     def to(self, device: str) -> Saved:
-        assert device == "cpu"
+        self.device = device
         return self
 
     def save_pretrained(self, folder: Path) -> None:
@@ -87,7 +87,8 @@ def test_a_student_is_saved_whole_or_not_at_all(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     (tmp_path / ".student.tmp").mkdir()
     (tmp_path / ".student.tmp" / "of a killed process").touch()
-    save_classifier(Saved("model.safetensors"), Saved("tokenizer.json"), student, 7)
+    save_classifier(model := Saved("model.safetensors"), Saved("tokenizer.json"), student, 7)
+    assert model.device == "cpu"
     assert {path.name for path in student.iterdir()} == {"model.safetensors", "tokenizer.json", "SHA256SUMS"}
     assert (student / "tokenizer.json").read_text() == "tokenizer.json 7", "it cuts texts as in training"
     assert [path.name for path in tmp_path.iterdir()] == ["student"]
@@ -108,6 +109,11 @@ def test_the_pool_is_asked_by_place_and_shown_by_row(monkeypatch: pytest.MonkeyP
     assert found.rows == [1, 2, 3, 5]
     assert asked == [*tiny.texts(3), "the last one"]
     assert found.unseen.tolist() == [False] * 4, "of four texts none is held out"
+    monkeypatch.setattr("alloykit.training.pool_sample.ASKED", 2)
+    asked.clear()
+    some = StudentOnPool.of(texts, SimpleNamespace(with_states=answers), TrainingOptions())  # type: ignore[arg-type]
+    assert asked == [texts.table["text"][i] for i in some.positions]
+    assert len(asked) == len(some.probabilities) == 2
     entries: list[dict[str, Any]] = [{"row": 5}, {"row": 1}]
     found.show(entries)
     assert [entry["text"] for entry in entries] == ["the last one", tiny.texts(3)[0]]

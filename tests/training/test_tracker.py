@@ -110,7 +110,8 @@ def test_phases_are_counted_on(tmp_path: Path) -> None:
 
     with tracking(["tensorboard"], tmp_path, "cpu") as tracker:
         tracker.begin_phase(7)
-        tracker.on_log(None, TrainerState(global_step=3), None, logs={"loss": 0.5})
+        tracker.on_log(None, state := TrainerState(global_step=3), None, logs={"loss": 0.5})
+    assert state.global_step == 3, "the Trainer counts its own steps"
     events = EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()
     assert [e.step for e in events.Scalars("train/loss")] == [10]
