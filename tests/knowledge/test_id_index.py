@@ -166,6 +166,9 @@ RECORDS: dict[str, Callable[[list[int], list[int]], dict[str, list[int]]]] = {
     "few starts": lambda rows, starts: {"starts": [0, *starts[-3:]]},
     "a later start": lambda rows, starts: {"starts": [max(start, 1) for start in starts]},
     "an earlier end": lambda rows, starts: {"starts": [min(start, starts[-1] - 1) for start in starts]},
+    "a start of too many digits": lambda rows, starts: {"starts": [0, 10**30, *starts[2:]]},
+    "an end of too many digits": lambda rows, starts: {"starts": [*starts[:-1], 10**30]},
+    "too many rows": lambda rows, starts: {"rows": [10**30, *rows[1:]]},
     "starts out of order": lambda rows, starts: {"starts": [*starts[:512], starts[-1], *starts[513:]]},
 }
 """What a record of sorted ids may say that does not fit them."""

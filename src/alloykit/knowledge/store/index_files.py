@@ -44,7 +44,7 @@ class IndexRecord(Record):
     sha256: SHA256
     shards: list[StrictStr]
     rows: list[PositiveCount]
-    starts: Annotated[list[StrictInt], Field(min_length=2)]
+    starts: Annotated[list[Annotated[StrictInt, Field(ge=0, lt=1 << 63)]], Field(min_length=2)]  # they become int64
 
 
 def index_bytes(shards: int, rows: int) -> int:
