@@ -159,7 +159,7 @@ def test_a_link_to_nowhere_is_no_output(tmp_path: Path) -> None:
     check_output(tmp_path / "run")
 
 
-def test_a_new_file_replaces_nothing(tmp_path: Path) -> None:
+def test_a_new_file_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, link = tmp_path / "out.jsonl", tmp_path / "link"
     check_new_file(path, overwrite=False)
     path.write_text("mine")
@@ -171,8 +171,10 @@ def test_a_new_file_replaces_nothing(tmp_path: Path) -> None:
     check_new_file(Path("/dev/null"), overwrite=False, inputs=["/dev/null"])  # a terminal is read and written
     with pytest.raises(AlloyError, match="got the folder"):
         check_file(tmp_path, ())
-    with pytest.raises(AlloyError, match="one of"):
-        check_new_file(path, overwrite=True, inputs=[None, "bundled:minilm", tmp_path])
+    monkeypatch.setenv("HOME", str(tmp_path.parent))
+    for folder in (tmp_path, f"~/{tmp_path.name}"):
+        with pytest.raises(AlloyError, match=f"one of '{folder}'"):
+            check_new_file(path, overwrite=True, inputs=[None, "bundled:minilm", folder])
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def check_file(path: Path, inputs: Iterable[object]) -> None:
         if isinstance(place, (str, Path)) and _holds(user_path(place), path):
             raise AlloyError(
                 expected="another file as `--output` than those that the command reads",
-                got=f"'{path}', which is {'one of' if os.path.isdir(place) else 'the same file as'} '{place}'",
+                got=f"'{path}', which is {'one of' if user_path(place).is_dir() else 'the same file as'} '{place}'",
                 hint="Choose another name.",
             )
 
