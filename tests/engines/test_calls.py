@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from alloykit.engines import ray as engine
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.jobs import Job
@@ -82,3 +84,25 @@ def test_after_a_loss_each_job_of_the_worker_has_a_call_of_its_own() -> None:
     lost = next(call for call in found if 100 in call)
     assert len(lost) > 1
     assert all([n] in found for n in lost)
+
+
+@pytest.mark.parametrize(
+    ("there", "gpus", "cpus", "workers"),
+    [
+        ({"CPU": 8.0}, 0, 1, 8),
+        ({"CPU": 8.0}, 0, 3, 2),
+        ({"CPU": 2.0}, 0, 3, 1),
+        ({"CPU": 64.0, "GPU": 2.0}, 0.5, 1, 4),
+        ({"CPU": 64.0, "GPU": 7.0}, 0.14, 1, 50),
+        ({"CPU": 64.0, "GPU": 3.0}, 2, 1, 1),
+        ({"CPU": 64.0}, 1, 1, 1),
+    ],
+)
+def test_as_many_workers_as_fit(there: dict[str, float], gpus: float, cpus: int, workers: int) -> None:
+    """One at least: the cluster may still grow."""
+    options = EngineOptions(name="ray", gpus_per_worker=gpus, cpus_per_worker=cpus)
+    for jobs in (1, 60):
+        cluster = Cluster(1.0)
+        cluster.cluster_resources = lambda: there  # type: ignore[attr-defined]
+        work = engine._Work(cluster, options, [Job("a", n) for n in range(jobs)], lambda: None)  # type: ignore[arg-type, return-value]
+        assert len(work.actors) == min(workers, jobs)

@@ -139,7 +139,7 @@ class _Work:
             return self.options.workers
         there, gpus = self.ray.cluster_resources(), self.options.gpus_per_worker
         room = there.get("GPU", 0) / gpus if gpus else there.get("CPU", 1) / self.options.cpus_per_worker
-        return max(1, int(room))
+        return max(1, int(room + 1e-6))  # 7 / 0.14 is less than 50
 
     def _grow(self) -> None:
         """More workers, if the cluster has got room for more since the last look."""
