@@ -35,8 +35,8 @@ def test_rows_are_read_as_they_were_written() -> None:
     places = rng.integers(0, 50, 200)
     np.testing.assert_array_equal(rows.read(places), written[places])
     np.testing.assert_array_equal(rows.between(7, 31), written[7:31])
-    rows.append(written[:1])
-    np.testing.assert_array_equal(rows.read(np.array([50])), written[:1])
+    rows.append(written[:1, ::-1])  # not as it lies in memory
+    np.testing.assert_array_equal(rows.read(np.array([50])), written[:1, ::-1])
     for wrong in (written.astype(np.float32), written[:, :2]):
         with pytest.raises(ValueError, match="expected rows of float16"):
             rows.append(wrong)
@@ -48,6 +48,30 @@ def test_what_was_read_is_a_copy() -> None:
     for found in (rows.read(np.array([1])), rows.between(1, 2)):
         found[0] = 9
     assert rows.between(0, 4).tolist() == [0, 1, 2, 3]
+
+
+def test_rows_that_are_near_each_other_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies between rows that are far from each other is not read. A read may give less than it was asked for."""
+    rows, real, sizes = RowFile("numbers"), os.preadv, list[int]()
+    rows.append(np.arange(100_000))
+
+    def counted(file: int, buffers: list[memoryview], at: int) -> int:
+        sizes.append(len(buffers[0]))
+        return real(file, [buffers[0][:900]], at)
+
+    monkeypatch.setattr("os.preadv", counted)
+    assert rows.read(np.array([99_999, 1, 200, 3, 99_990])).tolist() == [99_999, 1, 200, 3, 99_990]
+    assert sizes == [8 * 200, 8 * 200 - 900, 8 * 10]
+
+
+@pytest.mark.parametrize("size", [0, 20])
+def test_a_file_that_was_cut_is_an_error(size: int) -> None:
+    rows = RowFile("numbers")
+    rows.append(np.arange(4))
+    os.truncate(rows.file.path, size)
+    for read in (lambda: rows.read(np.array([0, 2])), lambda: rows.between(0, 3)):
+        with pytest.raises(AlloyError, match=f"numbers in .*the file ends at byte {size}, before byte 24"):
+            read()
 
 
 def test_no_rows() -> None:
@@ -104,6 +128,34 @@ def test_it_goes_with_the_process_and_after_a_kill_at_the_next_start(folder: Pat
     assert list(folder.iterdir()) == [mine.path]
 
 
+def test_a_file_of_the_same_name_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the file that a link of this name leads to."""
+    (folder / "mine").write_text("mine")
+    (folder / "link").symlink_to(folder / "mine")
+    for name in ("mine", "link"):
+        monkeypatch.setattr(mapped_file, "temporary_path", lambda place, name=name: place / name)
+        with pytest.raises(AlloyError, match="File exists"):
+            MappedFile("numbers")
+    assert (folder / "mine").read_text() == "mine"
+
+
+def test_a_file_that_cannot_be_removed_is_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = list[object]()
+    monkeypatch.setattr(sys, "unraisablehook", said.append)
+    file = MappedFile("numbers")
+    file.path.unlink()
+    file.path.mkdir()
+    del file
+    assert not said
+
+
+def test_a_write_that_takes_a_part_goes_on_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, real = RowFile("numbers"), os.pwrite
+    monkeypatch.setattr("os.pwrite", lambda file, data, at: real(file, data[:5], at))
+    assert [rows.append(np.arange(4)), rows.append(np.arange(4, 7))] == [0, 4]
+    assert rows.between(0, 7).tolist() == [*range(7)]
+
+
 @pytest.mark.parametrize("fault", ["full", "short"])
 def test_a_full_disk_is_a_clear_message_and_loses_nothing(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, real, calls = RowFile("numbers"), os.pwrite, list[int]()
@@ -131,14 +183,28 @@ def test_memory_does_not_grow_with_what_is_read(monkeypatch: pytest.MonkeyPatch)
         lines = Path("/proc/self/status").read_text().splitlines()
         return int(next(line for line in lines if line.startswith("RssFile")).split()[1]) / 1024
 
-    monkeypatch.setattr(mapped_file, "MAPPED", 1 << 20)
-    files = [RowFile("numbers") for _ in range(8)]
-    for rows in files:
+    rows = RowFile("numbers")
+    for _ in range(8):
         rows.append(np.zeros((1024, 1024), np.float32))
-    before, most = mapped(), 0.0
-    for rows in files:
+    before, most = mapped(), dict.fromkeys(("read", "between", "mapped"), 0.0)
+    monkeypatch.setattr(mapped_file, "MAPPED", 1 << 22)
+    for how in most:
         for start in range(0, len(rows), 64):
-            rows.read(np.arange(start, start + 64))
-            rows.between(start, start + 64)
-            most = max(most, mapped() - before)
-    assert most < 8, "of 32 MB"
+            if how == "read":
+                rows.read(np.arange(start, start + 64))
+            elif how == "between":
+                rows.between(start, start + 64)
+            else:
+                bytes(rows.file.mapped(1)[4096 * start : 4096 * (start + 64)])
+            most[how] = max(most[how], mapped() - before)
+    assert max(most.values()) < 10, "of 32 MB"
+
+
+def test_a_file_that_has_grown_is_mapped_to_its_end() -> None:
+    file = MappedFile("numbers")
+    assert file.mapped(1) == b""
+    for written in (b"one", b" two"):
+        file.write(written)
+    assert file.mapped(1)[:] == b"one two"
+    file.write(b" three")
+    assert file.mapped(1)[:] == b"one two three"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alloykit.temporary import buckets, row_index, scattered
-from alloykit.temporary.buckets import Buckets
+from alloykit.temporary.buckets import Buckets, buckets_for
 from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import RowIndex, id_blocks
+from alloykit.temporary.scattered import range_size
 from alloykit.temporary.scattered import scattered as put_in_order
 
 
@@ -60,9 +63,26 @@ def test_a_bucket_has_its_rows_in_the_order_in_which_they_came() -> None:
     assert not list(parts.pieces(5))
 
 
+def test_memory_holds_less_than_two_blocks_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    parts = Buckets("numbers", 2)
+    [file] = tmp_path.iterdir()
+    for n in range(1, 12):
+        parts.add(np.array([n % 2]), np.array([n]))
+        assert file.stat().st_size == 8 * (n // 4 * 4)
+
+
+def test_a_bucket_has_a_block_of_rows_or_fewer() -> None:
+    """Of the same size each, as far as the number of buckets allows it."""
+    assert [buckets_for(n) for n in (0, 1, 4, 5, 8, 9, 16, 17, 32, 33, 999)] == [1, 1, 1, 2, 2, 4, 4, 8, 8, 8, 8]
+    assert [range_size(n) for n in (0, 4, 31, 32, 33, 41)] == [4, 4, 4, 4, 5, 6]
+
+
 @pytest.mark.parametrize("n", [0, 1, 4, 33])
 def test_numbers_come_back_in_the_order_of_their_places(n: int) -> None:
     order = np.random.default_rng(n).permutation(n)
     found = put_in_order("numbers", n, ((part, part * 10) for part in np.array_split(order, 3)))
     assert found.between(0, n).tolist() == [10 * place for place in range(n)]
     assert len(found) == n
+    assert found.read(np.arange(n)).dtype == np.int64
+    assert found.read(np.arange(n)).shape == (n,)

@@ -48,11 +48,10 @@ class RowFile:
             return rows_at(self.file.opened(), 0, places, self._dtype, self._shape)
 
     def between(self, start: int, end: int) -> Array:
-        """The rows from one place to before another, a copy, [end - start, …]. AlloyError where the file is gone."""
-        start, end = max(0, start), min(end, len(self))
+        """The rows from one place to before another, a copy, [end - start, …]. AlloyError where the file is gone or ends before."""
         with scratch(self.file.what):
-            data = bytes_at(self.file.opened(), start * self._bytes, max(0, end - start) * self._bytes)
-        return np.frombuffer(data, self._dtype).reshape(max(0, end - start), *self._shape)
+            data = bytes_at(self.file.opened(), start * self._bytes, (end - start) * self._bytes)
+        return np.frombuffer(data, self._dtype).reshape(end - start, *self._shape)
 
     def blocks(self, size: int) -> Iterator[tuple[int, Array]]:
         """The place of the first row of each block, and a copy of the block: at most `size` rows after another."""

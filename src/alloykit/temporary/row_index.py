@@ -93,9 +93,9 @@ class SortedTable:
         return entries
 
 
-def first_of_parts(entries: Array, parts: int, first: int, count: int | None) -> Array:
+def first_of_parts(entries: Array, parts: int, first: int, count: int) -> Array:
     """Where each of `count` parts begins, from the one with the number `first`, and their end, [count + 1] int64. entries: sorted, of these parts only."""
-    wanted = np.arange(first, first + (parts if count is None else count) + 1)
+    wanted = np.arange(first, first + count + 1)
     found: Array = np.searchsorted(part_of(entries, parts), wanted)
     return found
 
@@ -107,7 +107,7 @@ def entries_by_part(blocks: Iterable[Array], parts: int) -> tuple[Buckets, int]:
     found, n = Buckets(WHAT, parts), 0
     for block in blocks:
         entries = np.empty((len(block), 3), np.uint64)
-        entries[:, :2] = np.ascontiguousarray(block).view(np.uint64).reshape(-1, 2)
+        entries[:, :2] = block.view(np.uint64).reshape(-1, 2)
         entries[:, 2] = np.arange(n, n + len(block))
         found.add(part_of(entries, parts), entries)
         n += len(block)
