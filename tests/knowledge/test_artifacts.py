@@ -11,7 +11,8 @@ import pytest
 import safetensors.torch
 import tiny
 import torch
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
+from safetensors import SafetensorError
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
@@ -20,6 +21,7 @@ from alloykit.knowledge.online.encoder_states import EncoderReading, text_states
 from alloykit.knowledge.store.artifacts import (
     cached_tensors,
     check_made,
+    differences,
     read_tensors,
     record_made,
     recorded,
@@ -113,6 +115,10 @@ def test_a_record_grows_and_is_written_only_if_it_changes(tmp_path: Path) -> Non
     record_made(record, {"seed": 3})
     assert record.stat().st_ino == before, "an atomic write makes a new file"
     assert recorded(record) == {"texts": "x", "teachers": [1, 2], "seed": 3}
+    record_made(record, {"texts": "y", "seed": 3})
+    assert what_differs(record, {"texts": "x"}) == ["texts: was 'y', now 'x'"]
+    record_made(record, {"texts": "x", "place": Path("a")})
+    assert what_differs(record, {"place": Path("a")}) == []
     assert what_differs(record, {"teachers": [1, 2, 3]}) == ["teachers: was [1, 2], now [1, 2, 3]"]
     assert what_differs(record, {"teachers": [1, 4]}) == ["teachers.1: was 2, now 4"]
     assert what_differs(record, {"texts": None, "new": None}) == ["texts: was 'x', now None"]
@@ -121,6 +127,60 @@ def test_a_record_grows_and_is_written_only_if_it_changes(tmp_path: Path) -> Non
     record.write_text("[1]")
     with pytest.raises(AlloyError, match=r"a JSON object in .*made_of\.json; got list"):
         recorded(record)
+
+
+def test_differences_are_in_the_order_of_the_earlier_values() -> None:
+    """A key that one of both lacks counts as None. Of a fingerprint nobody wants to see the characters."""
+    one, two, longer = "a" * 64, "b" * 64, "c" * 65
+    before = {"z": {"y": 1, "x": 2}, "new": None, "models": [one, one, longer], "gone": one}
+    now = {"early": 5, "models": [two, None, one + "0"], "new": one, "z": {"x": 3}}
+    assert differences("inputs", before, now) == [
+        "inputs.z.y: was 1, now None",
+        "inputs.z.x: was 2, now 3",
+        "inputs.new differ in content",
+        "inputs.models.0 differ in content",
+        "inputs.models.1 differ in content",
+        f"inputs.models.2: was '{longer}', now '{one}0'",
+        "inputs.gone differ in content",
+        "inputs.early: was None, now 5",
+    ]
+
+
+def test_what_is_made_for_the_first_time_has_no_record(tmp_path: Path) -> None:
+    check_made(tmp_path / "made_of.json", {"texts": "x"}, expected="a", complete=None)
+
+
+class Refusing(BaseModel):
+    place: str = ""
+
+    @field_validator("place")
+    @classmethod
+    def _is_refused(cls, value: str) -> str:
+        raise AlloyError(expected="another place", got=value)
+
+
+def test_settings_that_this_version_refuses_stay_as_they_are() -> None:
+    assert with_defaults_of(Refusing, {"place": "x"}) == {"place": "x"}
+
+
+@pytest.mark.parametrize("made_of", ["{", "5", "[1]", "null"])
+def test_tensors_that_do_not_say_what_they_were_made_of_are_computed_anew(made_of: str, tmp_path: Path) -> None:
+    path, wanted = tmp_path / "t.safetensors", torch.arange(6.0).reshape(2, 3).T
+    for _ in range(2):
+        found = cached_tensors(path, {"of": 1}, lambda: {"b": wanted, "a": torch.zeros(2).half(), "c": torch.ones(1)})
+        assert torch.equal(found["b"], wanted)
+        with safetensors.safe_open(path, framework="pt") as file:
+            about = file.metadata()
+        assert about["made_of"] == '{"of": 1}'
+        safetensors.torch.save_file(safetensors.torch.load_file(path), path, about | {"made_of": made_of})
+        with pytest.raises(SafetensorError, match="does not say what it was made of"):
+            read_tensors(path)
+
+
+def test_a_device_in_the_place_of_tensors_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "t.safetensors").symlink_to("/dev/null")
+    with pytest.raises(AlloyError, match="got a pipe or a device"):
+        read_tensors(tmp_path / "t.safetensors")
 
 
 @pytest.mark.parametrize("record", [{"inner": 5}, {"inner": None}, {"inner": {"rate": []}}, {"newer": "x"}])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.knowledge.store import cached_rows as module
 from alloykit.knowledge.store.cached_rows import KEY, cached_rows
 
 ALL = torch.arange(7)
@@ -32,9 +35,10 @@ class Compute:
 def test_rows_are_written_once_and_found_again(tmp_path: Path) -> None:
     path, compute = tmp_path / "rows.safetensors", Compute()
     for _ in range(2):
-        assert torch.equal(cached_rows(path, {"texts": "a"}, (7, 5), compute)[ALL], WANTED)
+        assert torch.equal(cached_rows(path, {"texts": Path("a")}, (7, 5), compute)[ALL], WANTED)
     assert compute.asked == 1
     assert torch.equal(load_file(path)[KEY], WANTED), "a safetensors file that others can read"
+    assert int.from_bytes(path.read_bytes()[:8], "little") % 8 == 0, "and map, so that its numbers are at even places"
     cached_rows(path, {"texts": "b"}, (7, 5), compute)
     assert compute.asked == 2, "made of something else"
     assert [p.name for p in tmp_path.iterdir()] == ["rows.safetensors"]
@@ -83,3 +87,24 @@ def test_a_folder_in_its_place_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "rows.safetensors").mkdir()
     with pytest.raises(AlloyError, match="rows.safetensors"):
         cached_rows(tmp_path / "rows.safetensors", {}, (7, 5), Compute())
+
+
+def test_a_file_of_another_number_format_is_computed_again(tmp_path: Path) -> None:
+    path, other = tmp_path / "rows.safetensors", WANTED.float() + 1
+    about = {"made_of": "{}", "sha256": hashlib.sha256(other.numpy().tobytes()).hexdigest()}
+    save_file({KEY: other}, path, about)
+    assert torch.equal(cached_rows(path, {}, (7, 5), Compute())[ALL], WANTED)
+
+
+def test_a_file_that_is_cut_or_gone_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "rows.safetensors"
+    rows = cached_rows(path, {}, (7, 5), Compute())
+    os.truncate(path, path.stat().st_size - 1)
+    with pytest.raises(AlloyError, match=r"rows.safetensors; got 'the file ends at byte"):
+        rows[ALL]
+    path.unlink()
+    with pytest.raises(AlloyError, match=r"rows.safetensors or the folder"):
+        pickle.loads(pickle.dumps(rows))
+    monkeypatch.setattr(module, "replace_atomic", lambda *_: None)  # another process removes it at once
+    with pytest.raises(AlloyError, match=r"rows.safetensors as it was written"):
+        cached_rows(path, {}, (7, 5), Compute())
