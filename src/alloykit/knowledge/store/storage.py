@@ -101,7 +101,12 @@ class Storage:
                     while piece := file.read(size):
                         yield piece
             return
-        total = self._reached(name, lambda: int(self.fs.info(self.path(name))["size"]))
+
+        def measure() -> int:
+            self.fs.invalidate_cache(self.path(name))  # as in `read`
+            return int(self.fs.info(self.path(name))["size"])
+
+        total = self._reached(name, measure)
         for start in range(0, total, size):
             end = min(start + size, total)
             yield self._reached(name, lambda s=start, e=end: bytes(self.fs.cat_file(self.path(name), s, e)))  # type: ignore[misc]
