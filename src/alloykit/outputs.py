@@ -163,7 +163,7 @@ class Sample:
         return len(self.positions)
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
-        at = torch.as_tensor(list(indices) if isinstance(indices, range) else indices)
+        at = torch.as_tensor(indices)
         return self.source.rows(self.positions[at])
 
 
@@ -188,7 +188,7 @@ class LabelsOnly:
         return len(self.labels)
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
-        return Rows((), self.labels[torch.as_tensor(list(indices) if isinstance(indices, range) else indices)])
+        return Rows((), self.labels[torch.as_tensor(indices)])
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+from alloykit.errors import AlloyError
 from alloykit.knowledge.store import store as store_module
-from alloykit.knowledge.store.index_files import index_bytes
+from alloykit.knowledge.store.index_files import index_bytes, read_segments
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import ids_unit
 from alloykit.temporary import buckets
@@ -153,12 +154,14 @@ def test_shards_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
     store.save(
         ids_unit(f"99998-{hashlib.sha256(ids(0, 5).tobytes()).hexdigest()[:12]}"), {"ids": torch.from_numpy(ids(0, 5))}
     )
-    for part in ((5, 15), (0, 5)):
-        store.add(ids(*part))
+    store.add(ids(5, 15))
     store.keep_index()
+    store.add(np.concatenate([ids(0, 5), ids(15, 25)]))
+    store.keep_index()  # merges both
+    assert len(segments(store)) == 1
     for each in (store, Store(tmp_path)):
-        assert [int(name.split("-")[0]) for name in each.shards()] == [99_998, 99_999, 100_000, 100_001]
-        assert found(each, ids(0, 16)) == [*range(15), -1]
+        assert [int(name.split("-")[0]) for name in each.shards()] == [*range(99_998, 100_004)]
+        assert found(each, ids(0, 26)) == [*range(15), *range(20, 30), -1]
 
 
 RECORDS: dict[str, Callable[[list[int], list[int]], dict[str, list[int]]]] = {
@@ -169,6 +172,7 @@ RECORDS: dict[str, Callable[[list[int], list[int]], dict[str, list[int]]]] = {
     "a start of too many digits": lambda rows, starts: {"starts": [0, 10**30, *starts[2:]]},
     "an end of too many digits": lambda rows, starts: {"starts": [*starts[:-1], 10**30]},
     "too many rows": lambda rows, starts: {"rows": [10**30, *rows[1:]]},
+    "a row more": lambda rows, starts: {"rows": [rows[0] + 1, *rows[1:]], "starts": [*starts[:-1], starts[-1] + 1]},
     "starts out of order": lambda rows, starts: {"starts": [*starts[:512], starts[-1], *starts[513:]]},
 }
 """What a record of sorted ids may say that does not fit them."""
@@ -229,6 +233,23 @@ def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, damage: str) -
     assert not read
 
 
+def test_a_file_of_other_shards_is_not_used(tmp_path: Path) -> None:
+    store = added(tmp_path, (0, 50))
+    names = list(store.shards())
+    assert [list(segment.shards) for segment in read_segments(store.storage, names)] == [names]
+    assert read_segments(store.storage, names[1:]) == []
+
+
+def test_a_file_that_is_cut_while_it_is_used_is_an_error(tmp_path: Path) -> None:
+    added(tmp_path, (0, 50))
+    store = Store(tmp_path)
+    store.shards()
+    [file] = (tmp_path / "index").glob("*.rows")
+    file.write_bytes(b"")
+    with pytest.raises(AlloyError, match=rf"{file.name}; got 'the file ends at byte 0"):
+        found(store, ids(0, 50))
+
+
 def test_two_processes_write_the_same_file(tmp_path: Path) -> None:
     one, two = Store(tmp_path, shard_rows=ROWS), Store(tmp_path)
     one.add(ids(0, 100))
@@ -250,4 +271,5 @@ def test_the_announced_size(tmp_path: Path) -> None:
         added(tmp_path, (0, 400))
         size = sum(path.stat().st_size for path in (tmp_path / "index").iterdir())
         assert 24 * 400 < size < index_bytes(80, 400) < 24 * 400 + 15_000
+        assert index_bytes(3, 15) > 0
         assert index_bytes(2, 10) == 0

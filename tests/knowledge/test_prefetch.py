@@ -83,6 +83,44 @@ def test_the_writers_error_comes_out() -> None:
         pytest.fail("the error came out only at the end")
 
 
+def test_the_first_error_comes_out_at_the_next_call_or_at_the_end() -> None:
+    gate, failed = threading.Event(), threading.Event()
+
+    def fail() -> None:
+        gate.wait(10)
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"), WriteBehind() as write_behind:
+        write_behind(fail)
+        write_behind(failed.set)
+        gate.set()
+        assert failed.wait(10)
+        write_behind(lambda: None)
+        pytest.fail("the error came out only at the end")
+    gate.clear()
+    with pytest.raises(OSError, match="disk full"), WriteBehind() as write_behind:
+        write_behind(fail)
+        gate.set()
+
+
+def test_no_more_results_wait_than_memory_is_meant_to_hold() -> None:
+    gate, given = threading.Event(), list[int]()
+    with WriteBehind() as write_behind:
+
+        def give() -> None:
+            for n in range(WAITING + 3):
+                write_behind(gate.wait, 10)
+                given.append(n)
+
+        thread = threading.Thread(target=give)
+        thread.start()
+        thread.join(0.1)
+        assert len(given) == WAITING
+        gate.set()
+        thread.join()
+    assert len(given) == WAITING + 3
+
+
 def test_an_error_of_the_block_is_not_hidden_by_the_writers() -> None:
     gate = threading.Event()
 

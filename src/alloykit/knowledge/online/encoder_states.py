@@ -39,7 +39,7 @@ class WithTextStates:
         return len(self.source)
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
-        at = torch.as_tensor(list(indices) if isinstance(indices, range) else indices)
+        at = torch.as_tensor(indices)
         return replace(self.source.rows(indices), text_states=self.states[at])
 
 

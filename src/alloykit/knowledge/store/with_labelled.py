@@ -27,7 +27,7 @@ class WithLabelled:
         return len(self.pool) + len(self.labelled)
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
-        at = torch.as_tensor(list(indices) if isinstance(indices, range) else indices)
+        at = torch.as_tensor(indices)
         known = at >= len(self.pool)
         given = torch.full((len(at), *self.labels.shape[1:]), UNKNOWN)
         given[known] = self.labels[at[known] - len(self.pool)].long()
