@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,7 +13,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from filelock import FileLock
 
 from alloykit import files
 from alloykit.errors import AlloyError, AlloyWarning
+from alloykit.run_folder import lock
 from alloykit.run_folder.lock import locked
 
 HOLD = """
@@ -209,17 +212,95 @@ def test_what_the_holder_says_of_itself_may_be_damaged(another_process: Another,
             pass
 
 
-def test_a_filesystem_without_locks_is_warned_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import errno
+@pytest.mark.parametrize("error", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, None])
+def test_a_filesystem_without_locks_is_warned_about(
+    error: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder with an old lock may have been copied there. A new folder is removed again if nothing came."""
 
-    def no_locks(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+    def no_locks(*_: object) -> None:
+        raise NotImplementedError if error is None else OSError(error, os.strerror(error))
 
-    monkeypatch.setattr("filelock.FileLock.acquire", no_locks)
-    with warnings.catch_warnings(record=True) as caught, locked(tmp_path):
+    monkeypatch.setattr("fcntl.flock", no_locks)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / ".alloykit.lock").touch()
+    for folder in (tmp_path / "old", tmp_path / "new"):
+        with warnings.catch_warnings(record=True) as caught, locked(folder):
+            assert folder.is_dir()
+        assert [w.category for w in caught] == [AlloyWarning]
+        assert f"the filesystem of {folder} has no locks" in str(caught[0].message)
+    assert (tmp_path / "old" / ".alloykit.lock").exists()
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_lock_ends_with_the_block(tmp_path: Path) -> None:
+    """Also if somebody keeps the error, and with it all that the block had; and whatever became of the note about this process."""
+    with pytest.raises(AlloyError) as kept, locked(tmp_path):
+        raise AlloyError(expected="something", got="nothing")
+    with locked(tmp_path):
+        (tmp_path / ".alloykit.json").unlink()
+    with locked(tmp_path):
+        (tmp_path / ".alloykit.json").unlink()
+        (tmp_path / ".alloykit.json").mkdir()
+    with locked(tmp_path / "new"):
+        shutil.rmtree(tmp_path / "new")
+    assert "nothing" in str(kept.value)
+
+
+def test_a_holder_that_says_nothing_is_another_process(another_process: Another, tmp_path: Path) -> None:
+    with another_process(tmp_path):
+        (tmp_path / ".alloykit.json").unlink()
+        with pytest.raises(AlloyError, match="got another process"), locked(tmp_path):
+            pass
+
+
+def test_an_output_below_a_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "notes").touch()
+    with pytest.raises(AlloyError, match="a folder as `output`; got the file"), locked(tmp_path / "notes" / "run"):
         pass
-    assert [w.category for w in caught] == [AlloyWarning]
-    assert "has no locks" in str(caught[0].message)
+
+
+def test_a_folder_of_temporary_files_that_is_gone_matters_to_no_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with locked(tmp_path):
+        pass
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_another_process_removes_the_folder_in_between(
+    times: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquire, left = FileLock.acquire, [times]
+
+    def removed(self: FileLock, *args: Any, **kwargs: Any) -> Any:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        return acquire(self, *args, **kwargs)
+
+    monkeypatch.setattr(FileLock, "acquire", removed)
+    with (
+        nullcontext() if times == 2 else pytest.raises(AlloyError, match="can be locked"),
+        locked(tmp_path / "a" / "b"),
+    ):
+        assert (tmp_path / "a" / "b").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (["/bin/alloykit", "plan", "a b"], "alloykit plan 'a b'"),
+        (["/x/alloykit/__main__.py"], "alloykit"),
+        (["-c"], "alloykit"),
+        (["/x/train.py", "y" * 300], "train.py " + "y" * 191),
+        ([], "alloykit"),
+    ],
+)
+def test_what_a_process_says_of_itself(given: list[str], shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", given)
+    assert lock._this_process().command == shown
 
 
 def test_the_lock_removes_temporary_files_of_killed_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,9 +81,10 @@ def _hold(folder: Path, name: str, *, made: bool, note: bool = True) -> Iterator
     (filelock). Removed later, it could be the file of a lock that another process holds by then."""
     path = folder / f"{PREFIX}{name}"
     about = path.with_suffix(".json")
-    lock = FileLock(path, timeout=SOON)
+    # The other kind of lock is a file that stays after a kill, and that an empty file of this name would be for ever.
+    lock = FileLock(path, timeout=SOON, fallback_to_soft=False)
     try:
-        _acquire(lock, folder)
+        _acquire(lock)
     except Timeout:
         raise AlloyError(
             expected=f"no other process at work in {folder}",
@@ -114,16 +115,15 @@ def _hold(folder: Path, name: str, *, made: bool, note: bool = True) -> Iterator
     finally:
         if note:
             with suppress(OSError):
-                about.unlink(missing_ok=True)
+                about.unlink()
         if made:
             _remove_if_alone(path)
         lock.release()
 
 
-def _acquire(lock: FileLock, folder: Path) -> None:
-    """Make the folder, and get the lock in it. Another process may remove the folder in between. OSError, Timeout."""
+def _acquire(lock: FileLock) -> None:
+    """Get the lock. This makes the folder, which another process may remove in between. OSError, Timeout."""
     for last in (False, False, True):
-        folder.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire()
             return
