@@ -38,7 +38,7 @@ def check_file(path: Path, inputs: Iterable[object]) -> None:
             got=f"the folder '{path}'",
             hint="Give the name of a file in it as `--output`.",
         )
-    if is_stream(path) or not path.exists():
+    if is_stream(path):
         return
     for place in inputs:
         if isinstance(place, (str, Path)) and _holds(user_path(place), path):
