@@ -63,7 +63,7 @@ class Cluster:
     ) -> None:
         self.next, self.fails, self.watch, self.seconds, self.gone = next, fails, watch, seconds, gone
         self.given, self.open, self.workers = list[tuple[int, list[Any]]](), list[Call](), list[Worker]()
-        self.killed, self.waited, self.room = list[int](), list[Any](), 2.0
+        self.killed, self.dead, self.waited, self.room = list[int](), set[int](), list[Any](), 2.0
 
     def put(self, value: Any) -> Any:
         return value
@@ -87,7 +87,8 @@ class Cluster:
     def get(self, call: Call) -> Any:
         if call in self.open:
             self.open.remove(call)
-        if self.fails(call):
+        if call.worker.number in self.dead or self.fails(call):
+            self.dead.add(call.worker.number)
             raise Lost("it was killed")
         return (self.seconds * len(call.jobs), [f"done {name}" for name in call.names]) if call.jobs else "node"
 
@@ -187,6 +188,17 @@ def test_jobs_of_a_lost_worker_come_first_and_in_order() -> None:
     assert cluster.killed[0] == 0, "it may be alive, but out of reach"
 
 
+def test_after_a_loss_each_job_of_the_worker_has_a_call_of_its_own() -> None:
+    """So that it is known which job ends workers."""
+    cluster = Cluster(fails=lambda call: 100 in call.names and len(call.names) > 1, seconds=0.01)
+    run(cluster, "a" * 400)
+    lost = next(n for n, (_, names) in enumerate(cluster.given) if 100 in names)
+    jobs = {name for worker, names in cluster.given[lost:] for name in names if worker == cluster.given[lost][0]}
+    assert len(jobs) > 30
+    again = [names for worker, names in cluster.given if worker != cluster.given[lost][0] and jobs & set(names)]
+    assert sorted(again) == [[name] for name in sorted(jobs)]
+
+
 @pytest.mark.parametrize("ended", [False, True])
 def test_a_job_that_another_worker_repeats_is_not_given_out_again(ended: bool) -> None:
     """Worker 0 is lost with jobs 0 and 1, while worker 1 repeats job 1, or after that."""
@@ -278,7 +290,8 @@ def test_a_message_says_that_no_worker_starts(
             return ([] if now[0] < begins else calls[:1]), []
 
         cluster.wait = wait  # type: ignore[method-assign]
-        run(cluster, "aaaaaaaaa")
+        run(cluster, "aaaaaaaaa", EngineOptions(name="ray", workers=12))
+        assert len(cluster.workers) == 9, "as many as there were jobs, also while they wait"
         assert capsys.readouterr().err.count("no worker has started yet") == said
 
 

@@ -124,9 +124,8 @@ class _Work:
             self.queues.setdefault(job.key, deque()).append(n)
         self.done: set[int] = set()
         self.lost: dict[int, int] = {}
-        self.alone: set[int] = (
-            set()
-        )  # jobs of lost workers: each gets a call of its own, so that it is known which one ends workers
+        # Jobs of lost workers, which are first in their queues: each gets a call of its own, so that it is known which one ends workers.
+        self.alone: set[int] = set()
         self.flying: dict[Any, tuple[_Actor, list[int]]] = {}  # no jobs: the worker starts
         self.worker = ray.put(worker)
         self.looked = time.monotonic()
@@ -199,7 +198,7 @@ class _Work:
         assert actor.key is not None
         queue = self.queues[actor.key]
         call = [queue.popleft()]
-        while queue and len(call) < self._together(actor, len(queue)) and not {call[0], queue[0]} & self.alone:
+        while queue and len(call) < self._together(actor, len(queue)) and call[0] not in self.alone:
             call.append(queue.popleft())
         return call
 
@@ -240,8 +239,6 @@ class _Work:
 
     def _lose(self, actor: _Actor, error: Exception) -> None:
         """A worker has ended: its jobs go back, and another worker starts."""
-        if actor not in self.actors:
-            return
         self.actors.remove(actor)
         self.flying = {ref: place for ref, place in self.flying.items() if place[0] is not actor}
         again = [n for n in actor.jobs if n not in self.done and all(n not in other.jobs for other in self.actors)]
