@@ -18,8 +18,6 @@ from alloykit.yaml_files import parse_yaml
 
 def engine_options(given: object) -> EngineOptions:
     """The options of an engine that is given by its name, as a dictionary, as the YAML of one ("{name: ray}"), or as options. AlloyError."""
-    if isinstance(given, EngineOptions):
-        return given
     if isinstance(given, str) and given.startswith("{"):
         given = parse_yaml(given, "the engine")
     try:
