@@ -81,6 +81,12 @@ def test_a_variance_is_known_if_all_shards_keep_single_passes(tmp_path: Path) ->
         expected = float(each.var(0).mean()) if all(single[:2]) else None
         found = source.pass_variance("one")
         assert found == (None if expected is None else pytest.approx(expected, rel=1e-6))
+    store = filled(tmp_path / "some", passes=8)
+    for shard, rows in store.shards().rows_of.items():  # as after a sweep with few passes of a teacher with many labels
+        unit = passes_unit("one", shard, 4)
+        store.save(unit, {name: t for name, t in store.load(unit).items() if name != "per_pass"})
+        assert store.answers(unit, rows)
+    assert StoredKnowledge(store, ["one"], ids(TEXTS), passes=8).pass_variance("one") is None
     assert StoredKnowledge(filled(tmp_path / "k", passes=4), ["one"], ids(TEXTS), passes=1).pass_variance("one") is None
 
 
@@ -116,8 +122,10 @@ def test_what_would_be_too_large_is_not_copied_from_a_local_store(
 
 
 def test_a_table_without_texts_has_no_rows(tmp_path: Path) -> None:
-    source = StoredKnowledge(filled(tmp_path), ["one"], [], layers={"one": (1,)})
+    source = StoredKnowledge(filled(tmp_path), ["one"], [])
     assert len(source) == 0
+    [teacher] = source.rows([]).teachers
+    assert len(teacher.logits) == 0
     assert source.pass_variance("one") is None
 
 

@@ -213,11 +213,9 @@ class StoredKnowledge:
 
     @cached_property
     def _widths(self) -> dict[str, list[int]]:
-        first = next(iter(self._shards()), None)
+        first = self._shards()[0]
         return {
-            name: []
-            if first is None
-            else [self._load(pooled_unit(name, self._names[first], n), first)["pooled"].shape[-1] for n in layers]
+            name: [self._load(pooled_unit(name, self._names[first], n), first)["pooled"].shape[-1] for n in layers]
             for name, layers in self.layers.items()
         }
 
