@@ -116,16 +116,17 @@ def test_states_of_an_encoder_that_is_read_in_another_way_are_computed_again(
     encoder, real = ModelSpec(model=str(models["encoder"])), encoder_states.TextEncoder
     monkeypatch.setattr(encoder_states, "TextEncoder", lambda reading: made.append(reading) or real(reading))  # type: ignore[func-returns-value]
     reading = EncoderReading(encoder, "cls", 16, 256, "cpu")
-    changes: list[dict[str, Any]] = [{}, {"pooling": "mean"}, {"max_length": 4}, {"tokens_per_batch": 128}]
-    found = []
+    changes: list[dict[str, Any]] = [{"pooling": "mean"}, {"max_length": 4}, {"tokens_per_batch": 128}]
     for n, change in enumerate(changes):
-        for _ in range(2):
-            found.append(text_states(replace(reading, **change), texts, path)[torch.arange(6)])
-        assert len(made) == n + 1
-    text_states(reading, table(SENTENCES[1:7]), path)
-    assert len(made) == len(changes) + 1
-    assert not torch.equal(found[0], found[2])
+        first, again = (text_states(reading, texts, path)[torch.arange(6)] for _ in range(2))
+        assert torch.equal(first, again)
+        other = text_states(replace(reading, **change), texts, path)[torch.arange(6)]
+        assert torch.equal(first, other) is ("tokens_per_batch" in change)
+        assert len(made) == 2 * (n + 1)
+    text_states(replace(reading, **changes[-1]), table(SENTENCES[1:7]), path)
+    assert len(made) == 2 * len(changes) + 1
     states = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
     mask = torch.tensor([[1, 1, 0]])
     assert encoder_states._pooled(states, mask, "cls").tolist() == [[1, 2]]
     assert encoder_states._pooled(states, mask, "mean").tolist() == [[2, 3]]
+    assert encoder_states._pooled(states.half(), mask, "mean").dtype == torch.float32
