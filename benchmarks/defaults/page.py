@@ -83,11 +83,13 @@ def _setting() -> list[str]:
         "## How it was measured",
         "",
         f"Method `alloy`. Two teachers per set, of {TEACHER['layers']} layers, trained once (learning rate {TEACHING['learning_rate']:g}, batches of "
-        f"{TEACHING['batch_size']}); the pool is of other texts, the {TEST} test texts of the test file. Students start from bundled:minilm, evenly "
-        "spaced layers, batches of 32, float32, one thread. A seed draws the student's head, the order of the texts and the held-out texts; teachers and "
+        f"{TEACHING['batch_size']}). The pool has other texts; the {TEST} test texts are of the test file. Students start from evenly spaced layers of bundled:minilm "
+        "and learn in float32, in batches of 32. A seed draws the student's head, the order of the texts and the held-out texts; teachers and "
         "texts stay. Texts are cut at few tokens, because this ran on a part of one core. Word pieces that no text has were taken out of the encoder, "
-        "which changes no answer. Accuracy is balanced: the mean over the labels. Agreement: the share of the test texts on which the student "
-        "gives the label of its own target, the routing.",
+        "which changes no answer.",
+        "",
+        "Accuracy is balanced: the mean over the labels. Routing is the accuracy of the targets. Agreement is the share of the test texts on which the student "
+        "gives the label of its own target.",
         "",
         *rows(["set", "teachers", "their training", "tokens"], body),
     ]
@@ -101,9 +103,9 @@ def _choice() -> list[str]:
         "## How it was chosen",
         "",
         *note(NOTES, "choice"),
-        f"`python -m benchmarks defaults choice`, commits {', '.join(made)}. Tolerance: standard errors above the lowest held-out loss within "
-        "which the earliest checkpoint was taken. The commits are of a branch that was rebased since: the training's code was the same, the rule "
-        "was not yet there, so rates and epochs are explicit. Students at 6e-4 with 8 and 24 epochs are trained as the default would.",
+        f'`python -m benchmarks defaults choice`, commits {", ".join(made)}. Selected: the step of the checkpoint that was taken, the earliest within "tolerance" standard errors of the lowest held-out loss. '
+        "The commits are of a branch that was rebased since. The training's code was the same, but the rule "
+        "was not yet there, so rates and epochs are explicit. Students at 6e-4 with 8 and 24 epochs are trained as the first rule would.",
         "",
         *rows(["set", "texts", "layers", "seed", "rate", "epochs", *SHOWN], body),
     ]
@@ -169,8 +171,8 @@ def _grid() -> list[str]:
         "## The default against a grid",
         "",
         *note(NOTES, "grid"),
-        f"`python -m benchmarks defaults grid`, commits {', '.join(made) or '–'}. Balanced accuracy in %, mean over the seeds that were run. Of the grid "
-        f"({len(grid.RATES)} rates × 3 numbers of epochs, {len(grid.SEEDS)} seeds) what was run is in the last columns.",
+        f"`python -m benchmarks defaults grid`, commits {', '.join(made) or '–'}. Balanced accuracy in %, mean over the seeds that were run. The last columns say how "
+        f"much of the grid ({len(grid.RATES)} rates × 3 numbers of epochs, {len(grid.SEEDS)} seeds) was run.",
         "",
         *rows([*head, "cells of the grid", "seeds"], body),
         "Every student:",

@@ -16,9 +16,10 @@ def write() -> None:
         "",
         "No package contains a Chinese encoder, a multilingual one, or one with a byte-level BPE vocabulary. So small ones are trained "
         "here: word vectors from counts, then a short training as masked language model (`benchmarks/encoders/train.py`). "
-        "They read training texts only. "
-        "Accuracy: on the test texts, after fine-tuning with all labels on as many texts as a table's teachers learn from "
-        "(seed 0). The learning rate is the one that was best on other training texts. A supervised student of the tables can reach about this accuracy.",
+        "They read training texts only.",
+        "",
+        "The last column is the accuracy on test texts after fine-tuning with all labels (seed 0), on as many texts as a table's teachers learn from. "
+        "So it is about what a supervised student of the tables can reach. The learning rate was the best one on other training texts.",
         "",
     ]
     body, commands = [], []
@@ -46,7 +47,7 @@ def write() -> None:
         "parameters",
         "vocabulary",
         "texts",
-        "tokens",
+        "epochs × tokens",
         "held-out loss, nats",
         "fine-tuned accuracy",
     ]

@@ -22,8 +22,8 @@ def write() -> None:
     lines = [
         "# The student as ONNX",
         "",
-        f"A classifier with three layers of MiniLM and the eight labels of Google Snippets, fine-tuned with {TRAIN:,} labelled texts. A student is a "
-        "classifier of the same kind. The int8 graph is calibrated on other training texts, without their labels. The test texts had no part in it.",
+        f"The student here has three layers of MiniLM and the eight labels of Google Snippets. It was fine-tuned with {TRAIN:,} labelled texts. "
+        "The int8 graph is calibrated on other training texts, without their labels. The test texts had no part in it.",
         "",
     ]
     for name, title, body in (("agreement", "Agreement and accuracy", _agreement), ("speed", "Speed", _speed)):
@@ -56,12 +56,16 @@ def _agreement(f: dict[str, Any]) -> list[str]:
 
 def _speed(f: dict[str, Any]) -> list[str]:
     threads = f["threads"]
-    rates = ", ".join(f"{one['PyTorch']['texts_per_second']:,} with {n}" for n, one in threads.items())
+    rates = ", ".join(
+        f"{one['PyTorch']['texts_per_second']:,} texts per second with {n} thread{'s' * (n != '1')}"
+        for n, one in threads.items()
+    )
     return [
-        f"{f['texts']} texts, tokenisation included; the median of {f['rounds']} rounds in which all take turns, and the middle half in brackets. PyTorch in "
-        f"float32 reads so many texts per second, by the number of threads: {rates}. The processor has {', '.join(f['instructions']) or 'none of the instructions that we look for'}. "
-        f"The load average was {f['load']} at the beginning: above 1, other programs took a part of the processor. "
-        "onnxruntime chooses its code by the processor and has no setting for it, so we could not measure AVX2 without VNNI on this machine.",
+        f"{f['texts']} texts, tokenisation included. The graphs take turns in {f['rounds']} rounds: the median, and in brackets the middle half. PyTorch in float32 reads {rates}.",
+        "",
+        f"The processor has {', '.join(f['instructions']) or 'none of the instructions that we look for'}. onnxruntime chooses its code by the processor, "
+        "so we could not measure AVX2 without VNNI here. "
+        f"The load average was {f['load']} at the beginning. If it is above 1, other programs use a part of the processor.",
         "",
         *rows(
             ["times as fast as PyTorch", *(f"{n} thread{'s' * (n != '1')}" for n in threads)],

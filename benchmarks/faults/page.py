@@ -10,7 +10,7 @@ from alloykit.files import write_atomic
 from benchmarks.faults.cases import FAULTS
 from benchmarks.faults.steps import GROWTH_MB, LIMIT_S
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import measured, ran
+from benchmarks.harness.sections import machine, measured
 from benchmarks.harness.summary import rows
 
 FUZZ = (
@@ -48,13 +48,16 @@ def write() -> None:
         *(line for f in figures.values() for line in _failed(f)),
         "## What ran",
         "",
+        f"The command of a line is `python -m benchmarks faults` with its name. Machine: {'; '.join(sorted({machine(made) for made in found.values()}))}.",
+        "",
         *rows(
-            ["", "seeds", "longest case, s", "most memory of a command, MB"],
-            [[n, f["seeds"], f["longest_seconds"], f["most_growth_mb"]] for n, f in figures.items()],
+            ["", "seeds", "date", "seconds", "commits", "longest case, s", "most memory of a command, MB"],
+            [
+                [n, f["seeds"], found[n]["date"], found[n]["seconds"], found[n]["commit"], f["longest_seconds"], f["most_growth_mb"]]
+                for n, f in figures.items()
+            ],
         ),
-    ]
-    for made in found.values():
-        lines += [f"{made['date']}: " + ran(made)[0], ""]
+    ]  # fmt: skip
     write_atomic(RESULTS / "faults.md", "\n".join(lines).rstrip() + "\n")
 
 

@@ -75,12 +75,15 @@ def measured_section(
 
 def ran(found: Mapping[str, Any]) -> list[str]:
     """The command, the commit and the machine of a measurement."""
-    machine = found["machine"]
     return [
-        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, "
-        f"threads: {machine['threads']}, GPU: {machine['gpu'] or 'none'}, torch {machine['torch']}.",
+        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine(found)}.",
         "",
     ]
+
+
+def machine(found: Mapping[str, Any]) -> str:
+    one = found["machine"]
+    return f"{one['processor']}, threads: {one['threads']}, GPU: {one['gpu'] or 'none'}, torch {one['torch']}"
 
 
 def command(table: Table) -> str:

@@ -26,10 +26,11 @@ def _answers(f: dict[str, Any]) -> list[str]:
     s, teachers = f["settings"], f["teachers"]
     ways = [*SETTINGS, *(f"head, {length} tokens" for length in LONGER)]
     return [
-        f"OhSumed, its {s['labels']} most frequent labels, two teachers with half of them each, {s['train']} texts to train on and "
-        f"{s['test']} test texts of {f['tokens']} tokens on average; {_percent(f['longer'])} % are longer than the {LENGTH} tokens that the models "
-        "read. All models are three layers of MiniLM that were trained on the beginning of the texts, or, for students, on what the "
-        "row says (with mean on the beginning). One seed: a difference of less than about five points may be chance.",
+        "What should a model read of a text that is too long for it? [Four ways](../../docs/guide/texts.md#long-texts): the beginning (`head`), the end (`tail`), some of both (`head_tail`), or all pieces, with the mean of the answers (`mean`).",
+        "",
+        f"OhSumed, its {s['labels']} most frequent labels; each of the two teachers knows half of them. {s['train']} training texts, {s['test']} test texts of {f['tokens']} tokens "
+        f"on average; {_percent(f['longer'])} % are longer than the {LENGTH} tokens that the models read. All models have three layers of MiniLM. Teachers were trained on the beginning of the texts, "
+        "students on what the row says (with `mean` on the beginning). One seed: a difference of less than about five points may be chance.",
         "",
         "Accuracy of a teacher on texts of its own labels, in per cent, by what it reads:",
         "",

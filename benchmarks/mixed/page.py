@@ -39,8 +39,10 @@ def _kinds(f: dict[str, Any]) -> list[str]:
         [str(n), ", ".join(labels), kind] for n, (labels, kind) in enumerate(zip(f["groups"], KINDS, strict=True), 1)
     ]
     return [
+        "Can teachers of four kinds teach a student together? One run has four models of transformers as teachers, the other one has one teacher of each kind, with the same labels.",
+        "",
         f"Google Snippets, four teachers that know two labels each. They learned from {s['taught']:,} texts in all. The pool has {s['pool']:,} other texts without labels, "
-        f"the test {s['test']} texts; {s['tokens']} tokens of each. Method: Alloy, with its defaults. Models are three layers of MiniLM. scikit-learn: TF-IDF and logistic regression, from a skops file. The stored "
+        f"the test {s['test']} texts; {s['tokens']} tokens of each. Method: Alloy, with its defaults. Models have three layers of MiniLM. scikit-learn: TF-IDF and logistic regression, from a skops file. The stored "
         f"answers are log-probabilities of a model, and {100 * s['no_answer']:.0f} % of the texts have none. The service is a local server in the format of text-embeddings-inference.",
         "",
         *rows(["teacher", "labels", "in the mixed run"], teachers),
@@ -65,16 +67,17 @@ def _states(f: dict[str, Any]) -> list[str]:
         for name in names
     ]
     return [
-        "A teacher that is no model of transformers gives no states. Alloy then sees the states of a neutral encoder only. This compares them with the teachers' own states, on teachers that have "
-        "some. Balanced accuracy of the targets on 600 test texts, in %; no student is trained. Teachers, texts and sizes are those of the [tables of Alloy](alloy_details.md), pool disjoint, seed "
+        "A teacher that is no model of transformers gives no states. Then Alloy sees only those of a neutral encoder. What does this cost? The teachers of this table have states, and Alloy sees these or others.",
+        "",
+        "Balanced accuracy of the targets on 600 test texts, in %; no student is trained. Teachers, texts and sizes are those of the [tables of Alloy](alloy_details.md), pool disjoint, seed "
         f"{', '.join(map(str, f['seeds']))}. Which states Alloy sees by default was chosen on AG News and 5Abstracts. Differences of about 2 points are chance.",
         "",
         *rows(["whose states Alloy sees", *titles.values(), "mean"], body),
-        "Teachers and students are MiniLM. The other encoder is MPNet (all-mpnet-base-v2), which is no relative of the teachers. Where teachers give no logits, as stored answers and services, "
-        "Alloy has the logarithm of the largest probability in place of the energy. The default takes both the student's encoder and the states of the teachers that have some.",
+        'The default is "both". Teachers and students are MiniLM; the other encoder is MPNet (all-mpnet-base-v2). Where teachers give no logits, as stored answers and services, '
+        "Alloy takes the logarithm of the largest probability in place of the energy.",
         "",
-        "Teachers that give only labels are like stored answers of one label with the same `certainty` for all texts, such as those of a language model. Nothing in such an answer says whether the teacher knows the "
-        "text. So the ensemble always takes the label of the first teacher. Alloy finds out from the states of the texts which teacher knows a text.",
+        "Teachers that give only labels are like stored answers of a language model: one label, with the same `certainty` for all texts. Such an answer does not say whether the teacher knows the "
+        "text. So the ensemble always takes the label of the first teacher. Alloy finds out from the states which teacher knows a text.",
         "",
     ]
 
@@ -88,15 +91,13 @@ def _questions(f: dict[str, Any]) -> list[str]:
     body = []
     for key, title in what.items():
         scale = 100 if key in ("topic", "sentiment") else 1
-        each = [
-            f"{scale * both[way][key]:.1f} ({', '.join(f'{scale * seed[way][key]:.1f}' for seed in f['seeds'])})"
-            for way in ("joint", "separate")
-        ]
-        body.append([title, *each])
+        body.append([title, *(f"{scale * both[way][key]:.1f}" for way in ("joint", "separate"))])
     return [
+        "Does one student of two questions cost accuracy?",
+        "",
         f"Topic: AG News, {f['teachers']['topic']} teachers that know two labels each, joined by Alloy. Sentiment: SST-2, {f['teachers']['sentiment']} teacher. The teachers of a question learned from "
         f"{s['taught']:,} texts. The pool has {s['pool']:,} other texts of each set without labels, and is the same for all students. The test has {s['test']} texts of each set; {s['tokens']} tokens of each. Models are three "
-        f"layers of MiniLM with the word pieces of these texts. Students have the default training. Means, and in brackets seeds {', '.join(map(str, s['seeds']))} of the students:",
+        f"layers of MiniLM with the word pieces of these texts. Students have the default training. Mean over the students' seeds ({', '.join(map(str, s['seeds']))}):",
         "",
         *rows(["", "one student for both", "two students"], body),
     ]

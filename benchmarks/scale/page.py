@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from alloykit.files import write_atomic
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import measured, note, ran
+from benchmarks.harness.sections import measured, ran
 from benchmarks.harness.summary import rows
 
-NOTES = Path(__file__).with_name("notes")
 Figures = dict[str, Any]
 
 
 def write() -> None:
-    lines = ["# Several processes and machines", "", *note(NOTES, "summary")]
+    lines = ["# Several processes and machines", ""]
     for name, (title, table) in PARTS.items():
         made = measured("scale", name)
         lines += [
@@ -41,12 +39,12 @@ def _growth(f: Figures) -> list[str]:
         "seconds",
         "peak memory, MB",
         "bytes written",
-        "against `plan`",
+        "bytes, against `plan`",
         "files",
     ]
     return [
-        f"`sweep` of short synthetic texts with two tiny teachers, one thread. CPU time grows with the power {f['slope']} of their number. The "
-        "seconds that passed also depend on what else the machine did meanwhile, which was much.",
+        f"`sweep` of short synthetic texts with two tiny teachers, one thread. CPU time grows with the power {f['slope']} of the number of texts. "
+        'The machine did much else meanwhile, and the column "seconds" depends on that. The last but one column compares the bytes written with those that `alloykit plan` predicted.',
         "",
         *rows(titles, body),
     ]
@@ -68,8 +66,8 @@ def _reading(f: Figures) -> list[str]:
         *rows(
             ["format", "processes that read", "seconds", "CPU seconds, first process", "CPU seconds, each reader"], body
         ),
-        f"The texts of one epoch in the order of training, {uncopied['texts']:,} texts of a Parquet file that are not copied; CPU time of one process. A part of an epoch has 64 blocks of 16,384 texts. "
-        "Each row group is read at most once for each of its blocks, and once more.",
+        f"One epoch in the order of training, of {uncopied['texts']:,} texts that stay in their Parquet file; CPU time of one process. A part of an epoch has 64 blocks of 16,384 texts. "
+        "A row group is read at most once for each of its blocks, and once more.",
         "",
         *rows(["rows of a row group", "reads of each row group", "µs per text"], order),
     ]
@@ -115,8 +113,7 @@ def _driver(f: Figures) -> list[str]:
         "driver / workers",
     ]
     return [
-        f"Processor time of the whole command, and of all jobs of {f['workers']} workers, for teachers of one layer. A user's units have 1,024 texts or more. "
-        "Several short units share a call.",
+        f"Processor time of the driver (the whole command) and of all jobs of {f['workers']} workers, for teachers of one layer. A call of a worker can have several short units. A user's units have 1,024 texts or more.",
         "",
         *rows(titles, body),
     ]
@@ -166,7 +163,7 @@ def _cluster(f: Figures) -> list[str]:
     return [
         f"`sweep` of {f['texts']:,} texts by {f['teachers']} tiny teachers, {f['units']} units, on a Ray cluster of {f['nodes']} nodes with a core and a worker each, on this machine. "
         "Each fault happens after a random number of units. Afterwards all units are compared, byte by byte, with those of one process. "
-        "A process that dies while it writes may leave a temporary file; on a local disk the next command that writes to the folder removes it. In the last row the store is a bucket of moto's S3 server on this machine; the server is stopped and started again.",
+        "A process that dies while it writes may leave a temporary file. On a local disk the next command that writes to the folder removes it. In the last row the store is a bucket of moto's S3 server on this machine, and the server is stopped and started again.",
         "",
         *rows(titles, body),
         *_nodes_and_texts(f),
@@ -212,7 +209,7 @@ def _training(f: Figures) -> list[str]:
         "same label",
     ]
     return [
-        f"`amalgamate` of two tiny teachers with {f['texts']:,} texts and {f['epochs']} epochs, without dropout, in float32. Ray Train starts the processes (`engine: {{trainers: 2}}`); torchrun starts those with FSDP. FSDP shards the student on CPUs here, for which the benchmark tells accelerate that there are GPUs. "
+        f"`amalgamate` of two tiny teachers with {f['texts']:,} texts and {f['epochs']} epochs, without dropout, in float32. Ray Train starts the processes (`engine: {{trainers: 2}}`); torchrun starts those with FSDP. FSDP shards the student on CPUs here: the benchmark tells accelerate that they are GPUs. "
         "The student is compared with that of one process: its weights, and its answers to 400 other texts.",
         "",
         *rows(titles, body),
@@ -267,8 +264,8 @@ def _simulation(f: Figures) -> list[str]:
         for x in f["clusters"]
     ]
     return [
-        "A discrete-event model of the engine. First it is checked against the run of two workers above. The model leaves out that the second worker starts later, that two workers share "
-        "the memory of a machine, and what else this machine did:",
+        "This is a discrete-event model of the engine, and no measurement. First it is compared with the run of two workers above. It leaves out three things: the second worker starts later, both share "
+        "the memory of a machine, and this machine did other work.",
         "",
         *rows(["fed with the times of", "measured, s", "simulated, s", "difference"], checks),
         f"Then it predicts {s['texts']:,} texts × {s['teachers']} teachers, one pass, in units of {s['shard']:,} texts. Measured on this machine: {1000 * c['dispatch']:.1f} ms of the driver per unit "
