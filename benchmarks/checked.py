@@ -3,8 +3,8 @@
     python -m benchmarks.checked                                  the texts whose results have changed since
     python -m benchmarks.checked benchmarks/muka/notes/full.md    after you compared each figure of this text with its tables
 
-A text is a note of a page of results, or a page of the docs that names the commands of its figures. results/checked.json holds the digest
-of each results file that a text speaks of. A test fails while a digest is another one.
+A text is a note or the summary of a page of results, or a page of the docs that names the commands of its figures. results/checked.json
+holds the digest of each results file that a text speaks of. A test fails while a digest is another one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from benchmarks.harness.results import RESULTS
 ROOT = Path(__file__).parents[1]
 CHECKED = RESULTS / "checked.json"
 COMMAND = re.compile(r"python -m benchmarks ([a-z]\w*)(?: ([a-z]\w*))?")
-HISTORY = "docs/dev/alloy-history.md"  # its figures are of the day of each entry
+TEXTS = ("benchmarks/*/notes/*.md", "benchmarks/*/summary.md", "docs/**/*.md", "README.md")
+# The figures of the history are of the day of each entry. `make docs` copies the pages of results to docs/results.
+LEFT_OUT = ("docs/dev/alloy-history.md", "docs/results/")
 
 Digests = dict[str, str]  # of results files, by their path in results/
 
@@ -35,12 +37,13 @@ def main() -> None:
     every, known = now(), _known()
     if wrong := [text for text in args.texts if text not in every]:
         parser.error(
-            f"expected texts with figures of the results; got {', '.join(wrong)}. There are: {', '.join(every)}"
+            "expected texts with figures of the results, as paths from the repository's folder, such as "
+            f"benchmarks/muka/notes/full.md; got {', '.join(wrong)}"
         )
     kept = {text: every[text] if text in args.texts else known.get(text, {}) for text in every}
     if args.texts:
         write_atomic(CHECKED, json.dumps(kept, indent=1) + "\n")
-    print(*changed(kept, every), sep="\n")
+    print(*(changed(kept, every) or ["The figures of all texts were checked against the committed results."]), sep="\n")
 
 
 def changed(known: dict[str, Digests], every: dict[str, Digests]) -> list[str]:
@@ -69,17 +72,17 @@ def now() -> dict[str, Digests]:
         for path in sorted(RESULTS.glob("*/*.json"))
     }
     found = {}
-    for path in sorted([*ROOT.glob("benchmarks/*/notes/*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]):
+    for path in sorted(path for pattern in TEXTS for path in ROOT.glob(pattern)):
         text = path.relative_to(ROOT).as_posix()
-        wanted = _of_note(path, digests) if path.parent.name == "notes" else _of_page(path, digests)
-        if wanted and text != HISTORY:
+        wanted = _of_note(path, digests) if text.startswith("benchmarks/") else _of_page(path, digests)
+        if wanted and not text.startswith(LEFT_OUT):
             found[text] = {file: digests[file] for file in wanted}
     return found
 
 
 def _of_note(path: Path, digests: Digests) -> list[str]:
     """The results of the note's table, else of all tables of its page: a note may be a summary."""
-    group = path.parents[1].name
+    group = path.relative_to(ROOT).parts[1]
     return _of_table(group, path.stem, digests) or _of_table(group, "", digests)
 
 

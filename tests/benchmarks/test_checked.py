@@ -26,7 +26,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "results/muka/table1.json": "1", "results/muka/table1-paper.json": "1", "results/muka/table12.json": "1",
         "results/alloy/outside.json": "1", "benchmarks/muka/notes/table1.md": "", "benchmarks/muka/notes/summary.md": "",
         "docs/guide/page.md": "67.3 (`python -m benchmarks alloy outside --seed 0`)", "docs/guide/other.md": "no figure",
-        "docs/guide/all.md": "`python -m benchmarks muka`", "README.md": "",
+        "docs/guide/all.md": "`python -m benchmarks muka`", "README.md": "", "benchmarks/alloy/summary.md": "",
+        "docs/results/muka.md": "`python -m benchmarks muka`", "docs/dev/alloy-history.md": "`python -m benchmarks muka`",
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -37,6 +38,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_each_text_speaks_of(repository: Path) -> None:
     every = ["muka/table1-paper.json", "muka/table1.json", "muka/table12.json"]
     assert {text: list(files) for text, files in checked.now().items()} == {
+        "benchmarks/alloy/summary.md": ["alloy/outside.json"],
         "benchmarks/muka/notes/summary.md": every,
         "benchmarks/muka/notes/table1.md": every[:2],
         "docs/guide/all.md": every,
@@ -54,8 +56,10 @@ def test_a_text_is_named_until_it_was_checked_again(
 
     texts = ["docs/guide/page.md", "docs/guide/all.md", "benchmarks/muka/notes/table1.md"]
     assert "docs/guide/page.md" in run()
-    assert run(*texts).startswith("benchmarks/muka/notes/summary.md: ")  # the only one that is left
-    run("benchmarks/muka/notes/summary.md")
+    assert [line.split(":")[0] for line in run(*texts).splitlines()] == [
+        "benchmarks/alloy/summary.md", "benchmarks/muka/notes/summary.md",
+    ]  # fmt: skip
+    assert run("benchmarks/alloy/summary.md", "benchmarks/muka/notes/summary.md").startswith("The figures of all texts")
     assert checked.unchecked() == []
     (repository / "results" / "muka" / "table12.json").write_text("2")  # changed
     (repository / "results" / "alloy" / "outside.json").unlink()  # gone
@@ -66,4 +70,4 @@ def test_a_text_is_named_until_it_was_checked_again(
     assert "muka/table1-new.json, muka/table12.json. Compare" in checked.unchecked()[0]
     with pytest.raises(SystemExit):
         run("docs/guide/other.md")
-    assert "expected texts with figures of the results; got docs/guide/other.md" in capsys.readouterr().err
+    assert "benchmarks/muka/notes/full.md; got docs/guide/other.md" in capsys.readouterr().err
